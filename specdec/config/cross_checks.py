@@ -1,0 +1,101 @@
+"""Checks that need two sections of a study. Each raises ``ValueError`` with the dotted key first."""
+
+from typing import TYPE_CHECKING
+
+from specdec.config.sources import Derived
+
+if TYPE_CHECKING:
+    from specdec.config.study import Study
+
+
+def check_study(study: "Study") -> None:
+    """Run every cross-section check.
+
+    Raises
+    ------
+    ValueError
+        With ``key: what is wrong; remedy``.
+    """
+    _models(study)
+    _contexts(study)
+    _families(study)
+    _arms(study)
+
+
+def _models(study: "Study") -> None:
+    if "target" not in study.models:
+        raise ValueError("models.target: missing; name the model whose output is to be kept")
+    for name, source in study.models.items():
+        if not isinstance(source, Derived):
+            continue
+        origin = study.models.get(source.from_model)
+        if origin is None or isinstance(origin, Derived):
+            known = [n for n, s in study.models.items() if not isinstance(s, Derived)]
+            raise ValueError(
+                f"models.{name}.from_model: {source.from_model!r} is not a model of its own; use one of {known}"
+            )
+
+
+def _contexts(study: "Study") -> None:
+    def fits(key: str, context: int, new_tokens: int) -> None:
+        for name in study.models:
+            positions = study.positions(name)
+            if context + new_tokens > positions:
+                raise ValueError(
+                    f"{key}: context {context} plus {new_tokens} new tokens is beyond the {positions} positions "
+                    f"of models.{name}; use at most {positions - new_tokens}"
+                )
+
+    for context in study.prompts.contexts:
+        fits("prompts.contexts", context, study.engine.max_new_tokens)
+    fits("gates.context", study.gates.context, study.gates.new_tokens)
+    fits("sweep.context", study.sweep.context, study.engine.max_new_tokens)
+    for context in study.observations.contexts:
+        fits("observations.contexts", context, study.observations.new_tokens)
+    known = set(study.prompts.contexts)
+    for key, values in {
+        "gates.context": [study.gates.context],
+        "sweep.context": [study.sweep.context],
+        "observations.contexts": study.observations.contexts,
+    }.items():
+        for value in values:
+            if value not in known:
+                raise ValueError(f"{key}: {value} is not in prompts.contexts {sorted(known)}; add it there")
+
+
+def _families(study: "Study") -> None:
+    development = set(study.prompts.development)
+    for key, families in {"gates.families": study.gates.families, "sweep.families": study.sweep.families}.items():
+        for family in families:
+            if family in study.prompts.held_out:
+                raise ValueError(f"{key}: {family!r} is held out for the confirmatory run; use one of development")
+            if family not in development:
+                raise ValueError(f"{key}: {family!r} is not in prompts.development {sorted(development)}")
+
+
+def _arms(study: "Study") -> None:
+    models = set(study.models)
+    if study.observations.drafter not in models:
+        raise ValueError(f"observations.drafter: {study.observations.drafter!r} is not in models {sorted(models)}")
+    for section, arms in {"sweep.arms": study.sweep.arms, "timing.arms": study.timing.arms}.items():
+        for name, arm in arms.items():
+            if arm.drafter.kind == "model" and arm.drafter.model not in models:
+                raise ValueError(
+                    f"{section}.{name}.drafter.model: {arm.drafter.model!r} is not in models {sorted(models)}"
+                )
+        for name, arm in arms.items():
+            baselines = [
+                other
+                for other, candidate in arms.items()
+                if not candidate.speculative and candidate.shared(study.engine) == arm.shared(study.engine)
+            ]
+            if not baselines:
+                raise ValueError(
+                    f"{section}.{name}: no target-only arm with the same executor to compare with; add one"
+                )
+    primary = study.timing.arms.get(study.analysis.primary)
+    if primary is None or not primary.speculative:
+        drafting = sorted(name for name, arm in study.timing.arms.items() if arm.speculative)
+        raise ValueError(
+            f"analysis.primary: {study.analysis.primary!r} is not a drafting arm of timing.arms; use one of {drafting}"
+        )

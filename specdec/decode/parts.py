@@ -1,0 +1,184 @@
+"""The roles of one speculative round and the messages between them.
+
+A round is ``plan -> propose -> score -> judge -> commit -> observe`` (``specdec.decode.loop``). Every
+configuration - target-only, fixed K, adaptive, each oracle - is that loop with other parts. Tensors stay
+on the device; the host learns an outcome only through a ``Ledger``, and only through the counted
+``Door``. Parts hold no clock: measuring wraps them (``specdec.measure.instrument``).
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+
+from specdec.decode.committed import Committed
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a drafter proposes for one round.
+
+    Attributes
+    ----------
+    tokens : Tensor
+        int64 ``[d]`` on the target's device; ``d`` may be 0 (a plain step).
+    confidence : Tensor or None
+        float32 ``[d]``: the drafter's top-1 probability of each token, where it computed one.
+    source : str
+        Which drafter proposed it (``model``, ``ngram`` ...; ``none`` if nothing was proposed).
+    """
+
+    tokens: torch.Tensor
+    confidence: torch.Tensor | None
+    source: str
+
+    @property
+    def size(self) -> int:
+        """Number of drafted tokens, ``d``."""
+        return self.tokens.shape[0]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What acceptance decides, still on the device.
+
+    ``tokens`` is int64 ``[d+1]``: its first ``n_accepted`` entries are the accepted drafts, the next one
+    is the recovered token (after a rejection), the bonus token (all accepted) or the plain token (d = 0).
+    ``n_accepted`` is int64 ``[]``. ``bonus`` says whether the token after a fully accepted draft is kept.
+    """
+
+    tokens: torch.Tensor
+    n_accepted: torch.Tensor
+    bonus: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the host learned of one round: tokens to commit, before any limit trims them."""
+
+    tokens: tuple[int, ...]
+    n_accepted: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """The record of one finished round; every field is a host count or token id.
+
+    ``n_reached`` counts drafted tokens whose acceptance was decided (a token after the first rejection,
+    or behind the end of the text, was never reached). ``emitted = accepted + recovered + bonus + plain``.
+    """
+
+    index: int
+    n_planned: int
+    n_drafted: int
+    n_reached: int
+    n_accepted: int
+    n_recovered: int
+    n_bonus: int
+    n_plain: int
+    source: str
+    emitted: tuple[int, ...]
+    stopped: str | None
+
+
+@dataclass
+class Tally:
+    """Forwards that a part really ran, by kind, and the rows each kind pushed through the model.
+
+    Kinds: ``prefill``, ``draft``, ``catch_up``, ``verify``, ``repair``. A forward that both catches up
+    and drafts (q > 1 at the head of a chain) counts as ``draft``; its extra rows tell it apart.
+    """
+
+    forwards: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def add(self, kind: str, rows: int) -> None:
+        """Count one forward of ``rows`` tokens."""
+        self.forwards[kind] = self.forwards.get(kind, 0) + 1
+        self.rows[kind] = self.rows.get(kind, 0) + rows
+
+    def clear(self) -> None:
+        """Forget everything (at the start of a generation)."""
+        self.forwards.clear()
+        self.rows.clear()
+
+
+class ChainRule(Protocol):
+    """Decides inside a chain whether the drafter goes on after the token it just drafted."""
+
+    needs_confidence: bool
+
+    def goes_on(self, depth: int, confidence: torch.Tensor | None) -> bool:
+        """``depth`` counts from 1; ``confidence`` is float32 ``[]`` when ``needs_confidence``."""
+        ...
+
+
+class Drafter(Protocol):
+    """Proposes up to ``k`` tokens that may follow the committed ones. It may propose none."""
+
+    tally: Tally
+
+    def begin(self, prompt: torch.Tensor) -> None:
+        """Take the prompt, int64 ``[n]``; any cache then holds ``n`` tokens."""
+        ...
+
+    def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
+        """Propose at most ``k`` tokens."""
+        ...
+
+    def settle(self, committed: Committed) -> None:
+        """After a commit: drop what was drafted and not committed."""
+        ...
+
+
+class Verifier(Protocol):
+    """Runs the target over a draft."""
+
+    tally: Tally
+
+    def begin(self, prompt: torch.Tensor) -> torch.Tensor:
+        """Prefill the prompt, int64 ``[n]``; return the logits of the next token, ``[1, V]``."""
+        ...
+
+    def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
+        """Logits ``[d+1, V]``: row 0 judges the first draft token, row ``d`` is the bonus row."""
+        ...
+
+    def settle(self, committed: Committed) -> None:
+        """After a commit: roll the target's cache back to what the next round expects."""
+        ...
+
+
+class Acceptance(Protocol):
+    """Decides which drafted tokens stand, on the device, without a host read."""
+
+    lossless: bool
+    text_valid: bool
+
+    def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
+        """Judge ``d`` drafted tokens against ``[d+1, V]`` target logits."""
+        ...
+
+
+class Ledger(Protocol):
+    """When and how the host learns what was accepted."""
+
+    def learn(self, judgement: Judgement, draft: Draft) -> Outcome:
+        """Bring one round's outcome to the host."""
+        ...
+
+
+class Controller(ChainRule, Protocol):
+    """Chooses how much to draft. State opens fresh for each prompt."""
+
+    def reset(self) -> None:
+        """A new prompt begins."""
+        ...
+
+    def plan(self, committed: Committed, room: int) -> int:
+        """Draft length asked for the next round, 0 .. ``room``."""
+        ...
+
+    def observe(self, finished: Round) -> None:
+        """Learn from a finished round."""
+        ...

@@ -1,0 +1,1 @@
+"""Clocks, probes, fingerprint and the session protocol."""

@@ -1,0 +1,70 @@
+"""What runs a model: token ids in, logits out, keys and values written at positions.
+
+An executor owns no text and no policy. Rolling back is ``cache.rollback(length)``: a number on static
+caches, one ``crop`` call on transformers' DynamicCache.
+"""
+
+from typing import Protocol
+
+import torch
+
+from specdec.models.door import Door
+
+
+class Cache(Protocol):
+    """Keys and values of one sequence."""
+
+    @property
+    def length(self) -> int:
+        """Tokens held."""
+        ...
+
+    def rollback(self, length: int) -> None:
+        """Keep the first ``length`` tokens (0 .. ``self.length``); ``ValueError`` otherwise."""
+        ...
+
+
+class Executor(Protocol):
+    """One model on one device.
+
+    Attributes
+    ----------
+    kind : str
+        ``hf``, ``static`` ... (recorded with every time).
+    n_vocabulary : int
+        Logit columns returned: rows shared by every model of the pair (padding rows are cut off).
+    n_positions : int
+        Longest sequence the model accepts.
+    """
+
+    kind: str
+    n_vocabulary: int
+    n_positions: int
+    device: torch.device
+    dtype: torch.dtype
+    door: Door
+
+    def open(self, capacity: int) -> Cache:
+        """An empty cache for up to ``capacity`` tokens of one sequence."""
+        ...
+
+    def forward(self, ids: torch.Tensor, position: int, cache: Cache, last_only: bool = False) -> torch.Tensor:
+        """Run ``ids`` int64 ``[q]`` at ``position ..``; ``position`` equals ``cache.length`` on entry.
+
+        Returns logits ``[q, V]`` (``[1, V]`` with ``last_only``: only that row goes through the head), in
+        the model's dtype. Afterwards ``cache.length`` is ``position + q``.
+        """
+        ...
+
+
+def prefill(executor: Executor, prompt: torch.Tensor, cache: Cache, chunk: int) -> torch.Tensor:
+    """Run a prompt int64 ``[n]`` in chunks of ``chunk`` tokens; return the last row's logits ``[1, V]``.
+
+    Both arms of a comparison call this with the same ``chunk``, so the prefill is split the same way.
+    """
+    logits = None
+    for start in range(0, prompt.shape[0], chunk):
+        logits = executor.forward(prompt[start : start + chunk], cache.length, cache, last_only=True)
+    if logits is None:
+        raise ValueError("an empty prompt has no next token; give at least one token")
+    return logits

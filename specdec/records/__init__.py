@@ -1,0 +1,1 @@
+"""Column registry and tables. No torch here."""

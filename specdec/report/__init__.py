@@ -1,0 +1,1 @@
+"""The page: reads claims and tables, draws, renders. No torch here."""
