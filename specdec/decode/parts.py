@@ -118,8 +118,8 @@ class Drafter(Protocol):
 
     tally: Tally
 
-    def begin(self, prompt: torch.Tensor) -> None:
-        """Take the prompt, int64 ``[n]``; any cache then holds ``n`` tokens."""
+    def begin(self, committed: Committed) -> None:
+        """Take the prompt (nothing else is committed yet); any cache then holds its ``n_prompt`` tokens."""
         ...
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
@@ -140,12 +140,19 @@ class Verifier(Protocol):
         """Prefill the prompt, int64 ``[n]``; return the logits of the next token, ``[1, V]``."""
         ...
 
+    def restore(self, committed: Committed) -> None:
+        """Before a round: run whatever forward the state still lacks (none for ``anchored``)."""
+        ...
+
     def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
         """Logits ``[d+1, V]``: row 0 judges the first draft token, row ``d`` is the bonus row."""
         ...
 
-    def settle(self, committed: Committed) -> None:
-        """After a commit: roll the target's cache back to what the next round expects."""
+    def settle(self, committed: Committed, n_own: int) -> None:
+        """After a commit: drop rejected tokens from the target's cache.
+
+        ``n_own`` (0 or 1) committed tokens at the end are the target's own and were in no block.
+        """
         ...
 
 

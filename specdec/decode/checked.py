@@ -1,0 +1,140 @@
+"""Contract checks around every part: tests and gates always run checked, timed runs never.
+
+A fault in a drafter's cache never changes greedy output, it only lowers acceptance; so the caches'
+lengths are compared with the committed tokens after every round.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from specdec.decode.committed import Committed
+from specdec.decode.engine import Engine
+from specdec.decode.parts import Acceptance, ChainRule, Draft, Drafter, Judgement, Tally, Verifier
+
+
+class ContractError(AssertionError):
+    """A part broke the contract of its role: a bug, never a user's mistake."""
+
+
+def checked(engine: Engine) -> Engine:
+    """The same engine whose drafter, verifier and acceptance are checked at every call."""
+    return replace(
+        engine,
+        drafter=CheckedDrafter(engine.drafter),
+        verifier=CheckedVerifier(engine.verifier),
+        acceptance=CheckedAcceptance(engine.acceptance),
+    )
+
+
+def require(condition: bool, what: str) -> None:
+    """Raise ``ContractError`` unless ``condition``."""
+    if not condition:
+        raise ContractError(what)
+
+
+@dataclass
+class CheckedDrafter:
+    """Draft shape, type and length; cache length afterwards."""
+
+    inner: Drafter
+
+    @property
+    def tally(self) -> Tally:
+        """The drafter's own tally."""
+        return self.inner.tally
+
+    def begin(self, committed: Committed) -> None:
+        """Only the prompt may be committed when a generation begins."""
+        require(committed.n_emitted == 0, f"begin after {committed.n_emitted} emitted tokens")
+        self.inner.begin(committed)
+        self._check_cache(committed, committed.n_prompt, committed.n_prompt)
+
+    def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
+        """At most ``k`` int64 ids with as many confidences in 0..1, or none."""
+        require(k >= 0, f"asked for {k} draft tokens")
+        draft = self.inner.propose(committed, k, rule)
+        require(draft.size <= k, f"{draft.size} tokens drafted, {k} asked")
+        require(draft.tokens.dtype == torch.int64 and draft.tokens.dim() == 1, "draft tokens are not int64 [d]")
+        if draft.confidence is not None:
+            require(draft.confidence.shape == draft.tokens.shape, "confidence and tokens differ in shape")
+            require(bool(((draft.confidence >= 0) & (draft.confidence <= 1 + 1e-5)).all()), "confidence not in 0..1")
+        return draft
+
+    def settle(self, committed: Committed) -> None:
+        """Case K4: afterwards the draft cache holds committed - 1 tokens, or fewer where it must catch up."""
+        self.inner.settle(committed)
+        self._check_cache(committed, 0, len(committed) - 1)
+
+    def _check_cache(self, committed: Committed, low: int, high: int) -> None:
+        cache = getattr(self.inner, "cache", None)
+        if cache is not None:
+            require(low <= cache.length <= high, f"draft cache holds {cache.length} of {len(committed)} tokens")
+
+
+@dataclass
+class CheckedVerifier:
+    """Logit shape and finiteness; cache length afterwards."""
+
+    inner: Verifier
+
+    @property
+    def tally(self) -> Tally:
+        """The verifier's own tally."""
+        return self.inner.tally
+
+    def begin(self, prompt: torch.Tensor) -> torch.Tensor:
+        """One row of logits."""
+        logits = self.inner.begin(prompt)
+        require(logits.dim() == 2 and logits.shape[0] == 1, f"prefill gave logits {list(logits.shape)}, not [1, V]")
+        return logits
+
+    def restore(self, committed: Committed) -> None:
+        """Pass on."""
+        self.inner.restore(committed)
+
+    def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
+        """``d + 1`` finite rows."""
+        logits = self.inner.score(committed, draft)
+        require(logits.shape[0] == draft.size + 1, f"{logits.shape[0]} rows for {draft.size} drafted tokens")
+        require(bool(torch.isfinite(logits).all()), "logits are not finite")
+        return logits
+
+    def settle(self, committed: Committed, n_own: int) -> None:
+        """Case K4: the target cache holds committed - 1 tokens (``saved_next``: all but its own token)."""
+        require(n_own in (0, 1), f"{n_own} tokens of the target's own in one round")
+        self.inner.settle(committed, n_own)
+        cache = getattr(self.inner, "cache", None)
+        if cache is not None:
+            allowed = {len(committed) - 1, len(committed) - n_own}
+            require(cache.length in allowed, f"target cache holds {cache.length} of {len(committed)} tokens")
+
+
+@dataclass
+class CheckedAcceptance:
+    """Count and kept tokens."""
+
+    inner: Acceptance
+
+    @property
+    def lossless(self) -> bool:
+        """Whether the rule keeps the target's own tokens."""
+        return self.inner.lossless
+
+    @property
+    def text_valid(self) -> bool:
+        """Whether the kept text means anything."""
+        return self.inner.text_valid
+
+    def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
+        """0 .. d accepted, ``d + 1`` tokens; a lossless rule keeps nothing but the target's choices."""
+        judgement = self.inner.judge(draft, logits)
+        n_accepted = int(judgement.n_accepted)
+        require(judgement.tokens.shape[0] == draft.size + 1, "a judgement holds d + 1 tokens")
+        require(0 <= n_accepted <= draft.size, f"{n_accepted} of {draft.size} accepted")
+        kept = judgement.tokens[: n_accepted + 1]
+        require(bool((kept[:n_accepted] == draft.tokens[:n_accepted]).all()), "accepted tokens are not the draft's")
+        if self.lossless:
+            choice = logits[: n_accepted + 1].argmax(dim=-1)
+            require(bool((kept == choice).all()), "a lossless rule kept a token that is not the target's argmax")
+        return judgement

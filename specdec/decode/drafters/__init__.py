@@ -1,0 +1,1 @@
+"""What proposes tokens: one module per kind of drafter."""

@@ -1,0 +1,78 @@
+"""An independent language model that drafts a greedy chain, with a cache of its own.
+
+Its cache may lag behind the committed tokens: by the anchor always, by one more token after a fully
+accepted draft with a bonus token, by many after rounds without a draft. What is pending rides along with
+the first draft forward (``lazy``, the cheapest), is fed in a forward of its own at once (``eager``, as study B's
+engine), or the first forward always takes two tokens (``fixed2``, one shape for a captured graph).
+"""
+
+import torch
+
+from specdec.decode.committed import Committed
+from specdec.decode.parts import ChainRule, Draft, Tally
+from specdec.models.executor import Cache, Executor, prefill
+
+
+class ModelDrafter:
+    """Greedy chain of a smaller model; the top-1 probability of each token where a rule needs it."""
+
+    def __init__(self, executor: Executor, n_extra: int, chunk: int, catch_up: str = "lazy") -> None:
+        self.executor = executor
+        self.tally = Tally()
+        self.cache: Cache | None = None
+        self._n_extra = n_extra
+        self._chunk = chunk
+        self._catch_up = catch_up
+        self._nothing = Draft(torch.empty(0, dtype=torch.int64, device=executor.device), None, "none")
+
+    def begin(self, committed: Committed) -> None:
+        """Prefill the drafter's cache with the prompt."""
+        prompt = committed.prompt
+        self.cache = self.executor.open(min(prompt.shape[0] + self._n_extra, self.executor.n_positions))
+        self.tally.clear()
+        self.tally.add("prefill", prompt.shape[0])
+        prefill(self.executor, prompt, self.cache, self._chunk)
+
+    def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
+        """Draft up to ``k`` tokens; fewer when the rule stops the chain or the drafter's positions end."""
+        cache = self._opened()
+        k = min(k, self.executor.n_positions - len(committed))
+        if k <= 0:
+            return self._nothing
+        if self._catch_up == "fixed2":
+            cache.rollback(min(cache.length, len(committed) - 2))
+        ids = committed.since(cache.length)
+        tokens: list[torch.Tensor] = []
+        confidences: list[torch.Tensor] = []
+        for depth in range(1, k + 1):
+            self.tally.add("draft", ids.shape[0])
+            logits = self.executor.forward(ids, cache.length, cache, last_only=True)[0]
+            ids = logits.argmax(dim=-1, keepdim=True)
+            tokens.append(ids)
+            confidence = None
+            if rule.needs_confidence:
+                confidence = top_probability(logits)
+                confidences.append(confidence)
+            if depth == k or not rule.goes_on(depth, confidence):
+                break
+        return Draft(torch.cat(tokens), torch.stack(confidences) if confidences else None, "model")
+
+    def settle(self, committed: Committed) -> None:
+        """Drop rejected tokens; feed a pending one at once if the policy is ``eager``."""
+        cache = self._opened()
+        cache.rollback(min(cache.length, len(committed) - 1))
+        pending = len(committed) - 1 - cache.length
+        if self._catch_up == "eager" and pending == 1:
+            self.tally.add("catch_up", 1)
+            self.executor.forward(committed.since(cache.length)[:1], cache.length, cache, last_only=True)
+
+    def _opened(self) -> Cache:
+        if self.cache is None:
+            raise RuntimeError("propose before begin: call engine.prefill(prompt) first")
+        return self.cache
+
+
+def top_probability(logits: torch.Tensor) -> torch.Tensor:
+    """Softmax probability of the largest of ``[V]`` logits, float32 ``[]``."""
+    row = logits.float()
+    return torch.exp(row.max() - torch.logsumexp(row, dim=0))

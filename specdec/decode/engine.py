@@ -1,0 +1,53 @@
+"""An engine: one set of parts, ready to decode. ``assemble`` makes it, ``loop.decode`` runs it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specdec.decode.committed import Committed
+from specdec.decode.limits import Limits
+from specdec.decode.parts import Acceptance, Controller, Drafter, Ledger, Verifier
+from specdec.errors import PromptError
+from specdec.models.door import Door
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The parts of one arm. Wrappers (probes, contract checks) replace parts, never the loop."""
+
+    drafter: Drafter
+    verifier: Verifier
+    acceptance: Acceptance
+    ledger: Ledger
+    controller: Controller
+    limits: Limits
+    door: Door
+
+    def prefill(self, prompt: Sequence[int]) -> Committed:
+        """Take a prompt and emit its first token (the prefill's token, which no ratio counts).
+
+        Raises
+        ------
+        PromptError
+            If the prompt is empty or leaves no position for a token.
+        """
+        if not prompt:
+            raise PromptError("prompt: empty; give at least one token")
+        if len(prompt) >= self.limits.n_positions:
+            raise PromptError(
+                f"prompt: {len(prompt)} tokens leave no room in the model's {self.limits.n_positions} positions; "
+                f"use at most {self.limits.n_positions - 1}"
+            )
+        committed = Committed(prompt, self.limits.capacity(len(prompt)), self.door)
+        first = self.verifier.begin(committed.prompt).argmax(dim=-1)
+        self.drafter.begin(committed)
+        committed.commit(self.door.read(first), first)
+        return committed
+
+    def rewind(self, committed: Committed) -> None:
+        """Go back to the state right after ``prefill``: the prompt and its first token."""
+        committed.rewind(committed.n_prompt + 1)
+        self.verifier.settle(committed, 1)
+        self.drafter.settle(committed)
+        self.verifier.tally.clear()
+        self.drafter.tally.clear()
+        self.door.reset()

@@ -1,0 +1,64 @@
+"""THE loop. Every configuration of the project decodes through this one function.
+
+``plan -> propose -> score -> judge -> learn -> commit ->
+settle -> observe``. It is a generator, so it is measured, printed and checked from outside; it holds no clock, no policy and no ``if`` about kinds of parts.
+
+The algorithm is greedy speculative decoding (Leviathan et al. 2023, "Fast Inference from Transformers via
+Speculative Decoding", section 2.3; Chen et al. 2023) in which acceptance is a part.
+"""
+
+from collections.abc import Iterator
+
+from specdec.decode.committed import Committed
+from specdec.decode.engine import Engine
+from specdec.decode.parts import Draft, Outcome, Round
+
+
+def decode(engine: Engine, committed: Committed) -> Iterator[Round]:
+    """Decode until a limit stops the text, yielding each finished round.
+
+    ``committed`` comes from ``engine.prefill``; it grows as rounds are yielded. A caller that stops
+    iterating early leaves a consistent state behind: the caches match ``committed``.
+    """
+    engine.controller.reset()
+    stopped = engine.limits.stopped(committed)
+    index = 0
+    while stopped is None:
+        room = engine.limits.room(committed) - 1  # the target adds one token of its own to every draft
+        engine.verifier.restore(committed)
+        n_planned = min(engine.controller.plan(committed, room), room)
+        draft = engine.drafter.propose(committed, n_planned, engine.controller)
+        logits = engine.verifier.score(committed, draft)
+        judgement = engine.acceptance.judge(draft, logits)
+        outcome = engine.ledger.learn(judgement, draft)
+        kept = engine.limits.trim(outcome.tokens)
+        committed.commit(kept, judgement.tokens)
+        stopped = engine.limits.stopped(committed)
+        finished = _account(index, n_planned, draft, outcome, kept, stopped)
+        engine.verifier.settle(committed, len(kept) - finished.n_accepted)
+        engine.drafter.settle(committed)
+        engine.controller.observe(finished)
+        yield finished
+        index += 1
+
+
+def _account(
+    index: int, n_planned: int, draft: Draft, outcome: Outcome, kept: tuple[int, ...], stopped: str | None
+) -> Round:
+    """Split what was kept into accepted, recovered, bonus and plain tokens."""
+    n_accepted = min(outcome.n_accepted, len(kept))
+    n_own = len(kept) - n_accepted
+    cut = len(kept) < len(outcome.tokens)
+    return Round(
+        index=index,
+        n_planned=n_planned,
+        n_drafted=draft.size,
+        n_reached=n_accepted if cut else min(outcome.n_accepted + 1, draft.size),
+        n_accepted=n_accepted,
+        n_recovered=n_own if outcome.n_accepted < draft.size else 0,
+        n_bonus=n_own if 0 < draft.size == outcome.n_accepted else 0,
+        n_plain=n_own if draft.size == 0 else 0,
+        source=draft.source,
+        emitted=kept,
+        stopped=stopped,
+    )
