@@ -142,6 +142,8 @@ class Analysis(Section):
     equivalence_margin: float = Field(ge=0, lt=1)
     checks: Checks
     seed: int = Field(ge=0)
+    resample: Literal["families", "families_and_pairs"] = "families"
+    holm: bool = False
 
 
 class Report(Section):
