@@ -1,7 +1,8 @@
 """THE loop. Every configuration of the project decodes through this one function.
 
-``plan -> propose -> score -> judge -> learn -> commit ->
-settle -> observe``. It is a generator, so it is measured, printed and checked from outside; it holds no clock, no policy and no ``if`` about kinds of parts.
+A round is ``plan -> propose -> score -> judge -> learn -> commit -> settle -> observe``. The loop is a
+generator, so it is measured, printed and checked from outside; it holds no clock, no policy and no ``if``
+about kinds of parts.
 
 The algorithm is greedy speculative decoding (Leviathan et al. 2023, "Fast Inference from Transformers via
 Speculative Decoding", section 2.3; Chen et al. 2023) in which acceptance is a part.

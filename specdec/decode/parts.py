@@ -106,7 +106,10 @@ class Tally:
 class ChainRule(Protocol):
     """Decides inside a chain whether the drafter goes on after the token it just drafted."""
 
-    needs_confidence: bool
+    @property
+    def needs_confidence(self) -> bool:
+        """Whether ``goes_on`` looks at the probability."""
+        ...
 
     def goes_on(self, depth: int, confidence: torch.Tensor | None) -> bool:
         """``depth`` counts from 1; ``confidence`` is float32 ``[]`` when ``needs_confidence``."""
@@ -116,7 +119,10 @@ class ChainRule(Protocol):
 class Drafter(Protocol):
     """Proposes up to ``k`` tokens that may follow the committed ones. It may propose none."""
 
-    tally: Tally
+    @property
+    def tally(self) -> Tally:
+        """Forwards that this part ran."""
+        ...
 
     def begin(self, committed: Committed) -> None:
         """Take the prompt (nothing else is committed yet); any cache then holds its ``n_prompt`` tokens."""
@@ -134,7 +140,10 @@ class Drafter(Protocol):
 class Verifier(Protocol):
     """Runs the target over a draft."""
 
-    tally: Tally
+    @property
+    def tally(self) -> Tally:
+        """Forwards that this part ran."""
+        ...
 
     def begin(self, prompt: torch.Tensor) -> torch.Tensor:
         """Prefill the prompt, int64 ``[n]``; return the logits of the next token, ``[1, V]``."""
@@ -159,8 +168,15 @@ class Verifier(Protocol):
 class Acceptance(Protocol):
     """Decides which drafted tokens stand, on the device, without a host read."""
 
-    lossless: bool
-    text_valid: bool
+    @property
+    def lossless(self) -> bool:
+        """Whether the kept tokens are always the target's own choices."""
+        ...
+
+    @property
+    def text_valid(self) -> bool:
+        """Whether the kept text means anything."""
+        ...
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """Judge ``d`` drafted tokens against ``[d+1, V]`` target logits."""
