@@ -4,6 +4,7 @@ Only safetensors is read (a pickle could run code) and transformers is never imp
 that has its tokens ready starts in the time that torch takes.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,19 @@ def load_card(folder: Path) -> dict[str, Any]:
 
 
 def load_architecture(folder: Path) -> Architecture:
-    """Read ``config.json`` and, where there is one, ``generation_config.json``; see ``read_architecture``."""
+    """Read ``config.json``, ``generation_config.json`` and the card's declared positions; see ``read_architecture``."""
     folder = Path(folder)
     path = folder / "config.json"
     if not path.is_file():
         raise ModelError(f"{path}: not found; a model folder in the transformers format has one")
     generation = folder / "generation_config.json"
-    return read_architecture(read_json(path), read_json(generation) if generation.is_file() else None, str(path))
+    architecture = read_architecture(
+        read_json(path), read_json(generation) if generation.is_file() else None, str(path)
+    )
+    if (folder / CARD).is_file():
+        # a study may declare fewer positions than the model has: smaller caches, and a limit that all obey
+        architecture = replace(architecture, n_positions=load_card(folder)["n_positions"])
+    return architecture
 
 
 def load_weights(folder: Path, dtype: torch.dtype, device: torch.device | str) -> dict[str, torch.Tensor]:

@@ -1,0 +1,102 @@
+"""Models for tests: tiny random ones (made in milliseconds), cuts of them, and the embedded target."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from specdec.config import load_study
+from specdec.config.sources import Derived, Random
+from specdec.errors import SpecdecError
+from specdec.models.fetch import fetch
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+ModelFactory = Callable[..., Path]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_threads() -> None:
+    """Tiny matrices gain nothing from threads, and several test processes share the cores."""
+    torch.set_num_threads(min(2, os.cpu_count() or 1))
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> ModelFactory:
+    """``tiny_model("qwen2", layers=3, seed=1, ...) -> folder``: seeded random weights, stored in float32.
+
+    Keywords are those of ``specdec.config.sources.Random``; equal calls give the same folder. The tokenizer
+    is the byte tokenizer (ids 0-255 are bytes, 258 ends the text). The default scale makes text that neither
+    repeats one token nor is noise without structure; an untied head does the rest.
+    """
+    made: dict[str, Path] = {}
+
+    def factory(architecture: str = "llama", **changes: Any) -> Path:
+        shape: dict[str, Any] = {
+            "kind": "random",
+            "architecture": architecture,
+            "layers": 2,
+            "hidden": 64,
+            "intermediate": 128,
+            "heads": 4,
+            "kv_heads": 2,
+            "head_dim": 16,
+            "vocabulary": 320,
+            "positions": 512,
+            "tied_head": False,
+            "scale": 0.15,
+            "seed": 0,
+        } | changes
+        key = json.dumps(shape, sort_keys=True)
+        if key not in made:
+            folder = tmp_path_factory.mktemp("tiny") / "model"
+            fetch("tiny", Random(**shape), folder, downloads=folder.parent)
+            made[key] = folder
+        return made[key]
+
+    return factory
+
+
+@pytest.fixture(scope="session")
+def derived_model(tmp_path_factory: pytest.TempPathFactory) -> ModelFactory:
+    """``derived_model(base, layers=[0], noise=0.1, seed=0) -> folder``: chosen layers of ``base``, disturbed.
+
+    ``layers`` None keeps them all: with noise 0 the drafter is the target. On ``tiny_model``'s defaults, noise
+    0.03 agrees with the base at about 80 % of positions, 0.1 at 30-50 %, 0.2 at 10 %.
+    """
+    made: dict[str, Path] = {}
+
+    def factory(base: Path, layers: list[int] | None = None, noise: float = 0.0, seed: int = 0) -> Path:
+        if layers is None:
+            layers = list(range(json.loads((base / "model.json").read_text())["n_layers"]))
+        key = json.dumps([str(base), layers, noise, seed])
+        if key not in made:
+            folder = tmp_path_factory.mktemp("derived") / "model"
+            source = Derived(kind="derived", from_model="base", layers=layers, noise=float(noise), seed=seed)
+            fetch("derived", source, folder, base=base, downloads=folder.parent)
+            made[key] = folder
+        return made[key]
+
+    return factory
+
+
+@pytest.fixture(scope="session")
+def embedded_target() -> Path:
+    """The folder of the embedded target: the fetched one, or one converted once into ``downloads/``.
+
+    Skips, saying why, where it is neither there nor to be had. Mark such tests ``embedded``.
+    """
+    study = load_study(REPOSITORY / "params.yaml")
+    for folder in (REPOSITORY / "results/models/target", REPOSITORY / "downloads/converted/target"):
+        card = folder / "model.json"
+        if card.is_file() and json.loads(card.read_text())["source"] == study.models["target"].model_dump(mode="json"):
+            return folder
+    try:
+        fetch("target", study.models["target"], folder, downloads=REPOSITORY / "downloads")
+    except SpecdecError as error:
+        pytest.skip(f"embedded target: {error}")
+    return folder
