@@ -24,7 +24,7 @@ def _columns(*rows: tuple[str, str, str, str]) -> tuple[Column, ...]:
 
 IDENTITY = _columns(
     ("schema_version", "int", "", "version of this column registry"),
-    ("study_hash", "str", "", "hash of every parameter that the row depends on"),
+    ("study_hash", "str", "", "hash of what all cells of a table share: parameters of the phase and model weights"),
     ("fingerprint", "str", "", "hash of the machine and software that measured (environment.json)"),
     ("phase", "str", "", "sweep or timing"),
     ("context", "int", "tokens", "exact prompt length"),
