@@ -1,0 +1,60 @@
+# What people run here. `make reproduce` is the whole study from a fresh clone; the rest is upkeep.
+PYTHON ?= python3
+BIN := .venv/bin
+STUDY ?=
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help venv reproduce smoke report remeasure test lint generated lock clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# Set up once; afterwards pip runs only when the lock or pyproject.toml has changed.
+venv:
+	@if cat requirements.lock pyproject.toml | cmp -s - .venv/installed; then exit 0; fi; \
+	$(PYTHON) -c 'import sys; v = sys.version_info; v[:2] == (3, 11) or sys.exit(f"specdec: Python 3.11 is needed and $(PYTHON) is {v[0]}.{v[1]}; run make with PYTHON=/path/to/python3.11")'; \
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	cat requirements.lock pyproject.toml > .venv/installed
+
+reproduce: venv  ## the whole study to results/report/index.html (STUDY=studies/x.yaml: another one)
+	@$(BIN)/specdec validate $(or $(STUDY),params.yaml)
+	@$(BIN)/snakemake --cores 1 $(if $(STUDY),--configfile $(STUDY) --replace-workflow-config)
+	@echo "specdec: the report is results/report/index.html"
+	@$(if $(STUDY),echo "specdec: results/ now holds $(STUDY); the study of params.yaml comes back with: .venv/bin/dvc checkout -f",true)
+
+smoke:  ## the whole chain on tiny models, under two minutes
+	@$(MAKE) --no-print-directory reproduce STUDY=studies/smoke.yaml
+
+remeasure: venv  ## take this machine: describe it anew and measure everything again
+	@rm -f results/environment/environment.json
+	@$(MAKE) --no-print-directory reproduce
+
+report: venv  ## the page again, from the results at hand
+	@$(BIN)/snakemake --cores 1 report
+
+test: venv  ## every test (two cores, no GPU, under ten minutes)
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	&& apt-get install --yes --quiet --no-install-recommends chromium >/dev/null 2>&1; } \
+	|| echo "specdec: no chromium here; the browser's tests skip themselves"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup
+
+lint: venv  ## format, style, types, workflow and generated files
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+	@$(BIN)/snakefmt --check workflow && $(BIN)/snakemake --lint
+	@$(BIN)/specdec schema --check && $(BIN)/python -m specdec.pipeline --check
+
+generated: venv  ## dvc.yaml and the JSON schema, after a change of code or of the typed parameters
+	@$(BIN)/specdec schema && $(BIN)/python -m specdec.pipeline
+
+lock:  ## requirements.lock from the newest versions that pyproject.toml allows
+	@rm -rf build/lock && $(PYTHON) -m venv build/lock
+	@build/lock/bin/python -m pip install --quiet setuptools '.[dev]'
+	@{ sed -n '/^#/p' requirements.lock; build/lock/bin/python -m pip freeze --all --exclude specdec --exclude pip | sed -E 's/\+[a-z0-9.]+$$//'; } > build/requirements.lock
+	@mv build/requirements.lock requirements.lock
+
+clean:  ## caches and logs; results, downloads and .venv stay
+	@rm -rf build logs .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	@find specdec tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

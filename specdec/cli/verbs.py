@@ -1,0 +1,36 @@
+"""Every verb: the module that carries it out and its line in ``specdec --help``."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Verb:
+    """``module`` holds ``add_arguments(parser)`` and ``run(args) -> int``."""
+
+    module: str
+    help: str
+
+
+VERBS: dict[str, Verb] = {
+    # for people
+    "validate": Verb("specdec.cli.validate", "check a parameter file and say what it describes"),
+    "generate": Verb("specdec.decode.generate_command", "generate text speculatively and count what happened"),
+    "predict": Verb("specdec.analysis.predict", "predict the speed-up from acceptance and costs"),
+    "replay": Verb("specdec.analysis.replay", "replay draft-length policies from the recorded observations"),
+    # one per step of the pipeline, called by workflow/rules
+    "environment": Verb("specdec.cli.environment", "describe this machine and its software"),
+    "fetch": Verb("specdec.cli.fetch", "fetch or make one model of the study"),
+    "prompts": Verb("specdec.cli.prompts", "build the prompts to their exact lengths"),
+    "split-prompts": Verb("specdec.pipeline.split_prompts", "give every prompt a file of its own"),
+    "gate": Verb("specdec.cli.gate", "run one correctness gate"),
+    "require-gates": Verb("specdec.cli.require_gates", "stop here if a hard gate failed"),
+    "observe": Verb("specdec.cli.observe", "record the drafter's chains along the target's text"),
+    "time-cell": Verb("specdec.cli.time_cell", "time every arm on one context and family"),
+    "collect": Verb("specdec.cli.collect", "join timed cells into one table"),
+    "analyse": Verb("specdec.cli.analyse", "turn tables into ratios, intervals, costs and verdicts"),
+    "report": Verb("specdec.cli.report", "render the report"),
+    # the project's own upkeep
+    "schema": Verb("specdec.config.schema", "write the JSON schema of parameter files"),
+    "close-phase": Verb("specdec.pipeline.manifest", "list a phase's files and delete what no rule makes any more"),
+    "progress": Verb("specdec.pipeline.progress", "say which timed cell comes next and how long the rest will take"),
+}

@@ -1,0 +1,96 @@
+"""Which files a study consists of, phase by phase. The rules ask here, so that they hold no logic.
+
+All paths are strings relative to the repository, as Snakemake compares them.
+"""
+
+from pathlib import Path
+
+from specdec.config import Study
+from specdec.config.sources import Derived, Local
+from specdec.config.study import Builtin
+from specdec.pipeline.table import PHASES
+
+GATES = ("tokens", "alignment", "cache", "algorithm", "bf16")
+ANALYSES = ("speedup", "verdict", "cost_model", "claims", "metrics")
+TEMPLATES = Path("report")
+
+
+class Layout:
+    """File names of one study."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def files(self, phase: str) -> list[str]:
+        """Every result of a phase by name, so that a lost one is made again, and the manifest."""
+        return [*self.outputs(phase), f"results/{phase}/manifest.json"]
+
+    def outputs(self, phase: str) -> list[str]:
+        """What the phase's own rules write. A model's weights are named by its card, not here."""
+        here = f"results/{phase}"
+        names = {
+            "environment": ["environment.json"],
+            "models": [f"{name}/model.json" for name in sorted(self.study.models)],
+            "prompts": ["development.jsonl", "held_out.jsonl"],
+            "gates": [*(f"{gate}.json" for gate in GATES), "passed.json"],
+            "observations": ["observations.parquet", "summary.json"],
+            "sweep": ["runs.csv"],
+            "timing": ["runs.csv"],
+            "analysis": [f"{name}.json" for name in ANALYSES],
+            "report": ["index.html"],
+        }[phase]
+        return [f"{here}/{name}" for name in names] + self.cells(phase)
+
+    def cells(self, phase: str) -> list[str]:
+        """Files of which the phase has one per prompt: of ``prompts``, ``sweep`` and ``timing``."""
+        prompts, sweep = self.study.prompts, self.study.sweep
+        if phase == "sweep":
+            return [f"results/sweep/cells/{family}.jsonl" for family in sorted(sweep.families)]
+        families = {
+            # a file of its own for each prompt, so that a new family re-measures nobody else
+            "prompts": [*prompts.development, *prompts.held_out],
+            "timing": prompts.held_out,
+        }.get(phase, [])
+        return [
+            f"results/{phase}/cells/{context}/{family}.jsonl"
+            for context in sorted(prompts.contexts)
+            for family in sorted(families)
+        ]
+
+    def cards(self, names: list[str] | None = None) -> list[str]:
+        """Cards of the named models (all of them by default)."""
+        return [f"results/models/{name}/model.json" for name in sorted(self.study.models if names is None else names)]
+
+    def bases(self, name: str) -> list[str]:
+        """Names of the models that a model is made from: one for a derived model, else none."""
+        source = self.study.models[name]
+        return [source.from_model] if isinstance(source, Derived) else []
+
+    def source_files(self, name: str) -> list[str]:
+        """Files outside ``results/`` that a model is read from (kind ``local``)."""
+        source = self.study.models[name]
+        if not isinstance(source, Local):
+            return []
+        return sorted(str(path) for end in ("*.json", "*.safetensors") for path in Path(source.path).glob(end))
+
+    def prompt_sources(self) -> list[str]:
+        """The user's own prompt file, if there is one."""
+        source = self.study.prompts.source
+        return [] if isinstance(source, Builtin) else [source.path]
+
+    def models_timed(self, phase: str) -> list[str]:
+        """Models that the arms of ``sweep`` or ``timing`` run: another model's change re-measures nothing."""
+        arms = {"sweep": self.study.sweep.arms, "timing": self.study.timing.arms}[phase]
+        return sorted({"target", *(arm.drafter.model for arm in arms.values() if arm.drafter.kind == "model")})
+
+    def models_observed(self) -> list[str]:
+        """Models that the observations run."""
+        return sorted({"target", self.study.observations.drafter})
+
+    def templates(self) -> list[str]:
+        """Everything that the report's page is built from, besides results."""
+        return sorted(path.as_posix() for path in TEMPLATES.rglob("*") if path.is_file())
+
+    def reported(self) -> list[str]:
+        """Results that the report reads."""
+        return [name for phase in PHASES["report"].needs for name in self.files(phase)]

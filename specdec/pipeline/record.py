@@ -1,0 +1,67 @@
+"""After a plain ``snakemake``: store the results in DVC, as ``dvc repro`` does after a stage.
+
+It says why when it must not: a commit of half a study, or of results that other parameters made, would
+let DVC restore the wrong thing later. Not recording is no failure of the run.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from specdec.pipeline.table import PHASES
+
+Hashes = Mapping[str, Mapping[str, str]]
+PARAMS = Path("params.yaml")
+
+
+def record(built: set[str], config: Mapping[str, Any], code_now: Hashes, code_run: Hashes) -> None:
+    """Run ``dvc commit`` over the whole study, or say why not.
+
+    Parameters
+    ----------
+    built : set of str
+        Outputs of every job in the run's graph, up-to-date ones included.
+    config : mapping
+        The configuration that the run used.
+    code_now, code_run : mapping
+        Code hashes at the end and at the start of the run.
+    """
+    if "DVC_STAGE" in os.environ:
+        return  # `dvc repro` runs this stage and saves its outputs itself
+    reason = _obstacle(built, config, code_now, code_run) or _commit()
+    if reason:
+        print(f"specdec: results not recorded in DVC: {reason}", file=sys.stderr)
+
+
+def _obstacle(built: set[str], config: Mapping[str, Any], code_now: Hashes, code_run: Hashes) -> str | None:
+    if not Path(".dvc").is_dir() or dvc_program() is None:
+        return "this is not a DVC workspace, or dvc is not installed"
+    missing = [phase for phase in PHASES if f"results/{phase}/manifest.json" not in built]
+    if missing:
+        return f"only a part of the study was asked for (not {', '.join(missing)}); run plain `snakemake`"
+    if not PARAMS.exists() or dict(config) != yaml.safe_load(PARAMS.read_text(encoding="utf-8")):
+        return "the run's parameters are not those in params.yaml; copy the study there to keep it"
+    if code_now != code_run:
+        return "the code was edited during the run; run `snakemake` again"
+    return None
+
+
+def dvc_program() -> Path | None:
+    """The ``dvc`` of this environment, which need not be on PATH."""
+    program = Path(sys.executable).with_name("dvc")
+    return program if program.exists() else None
+
+
+def _commit() -> str | None:
+    done = subprocess.run(
+        [str(dvc_program()), "commit", "--force", "--quiet"], text=True, capture_output=True, check=False
+    )
+    if done.returncode == 0:
+        return None
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return f"dvc commit failed ({lines[-1] if lines else f'exit code {done.returncode}'})"

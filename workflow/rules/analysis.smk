@@ -1,0 +1,24 @@
+rule analysis:
+    input:
+        LAYOUT.files("analysis"),
+
+
+rule analyse:
+    input:
+        sweep="results/sweep/runs.csv",
+        timing="results/timing/runs.csv",
+        observations="results/observations/observations.parquet",
+    output:
+        LAYOUT.outputs("analysis"),
+    log:
+        "logs/analysis.log",
+    benchmark:
+        "logs/benchmarks/analysis.tsv"
+    conda:
+        "../envs/specdec.yaml"
+    params:
+        code=CODE["analysis"]["analyse"],
+        values=as_json(analysis=config["analysis"]),
+    shell:
+        "specdec analyse --params {params.values:q} --sweep {input.sweep} --timing {input.timing} "
+        "--observations {input.observations} --out-dir results/analysis > {log} 2>&1"

@@ -1,0 +1,36 @@
+import json
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
+
+sys.path.insert(0, str(Path(workflow.basedir).parent))
+
+from specdec import SpecdecError
+from specdec.config import parse_study
+from specdec.pipeline import GATES, PHASES, Layout, code_hashes, plan, record, use_this_environment
+
+use_this_environment()
+
+try:
+    LAYOUT = Layout(parse_study(config, ", ".join(map(str, workflow.configfiles))))
+except SpecdecError as error:
+    raise WorkflowError(f"specdec: {error}")
+
+validate(config, "../schemas/params.schema.json", set_default=False)
+
+CODE = code_hashes()
+
+
+wildcard_constraints:
+    model="[a-z][a-z0-9_]*",
+    context="[0-9]+",
+    family="[a-z][a-z0-9_]*",
+    gate="|".join(GATES),
+    phase="|".join(PHASES),
+
+
+def as_json(**values):
+    """One stable string: what a job is given, and what Snakemake compares between runs."""
+    return json.dumps(values, sort_keys=True)

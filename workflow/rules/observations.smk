@@ -1,0 +1,28 @@
+rule observations:
+    input:
+        LAYOUT.files("observations"),
+
+
+rule observe:
+    input:
+        cards=LAYOUT.cards(LAYOUT.models_observed()),
+        prompts="results/prompts/development.jsonl",
+        gates="results/gates/passed.json",
+    output:
+        table="results/observations/observations.parquet",
+        summary="results/observations/summary.json",
+    log:
+        "logs/observations.log",
+    benchmark:
+        "logs/benchmarks/observations.tsv"
+    conda:
+        "../envs/specdec.yaml"
+    threads: workflow.cores
+    resources:
+        mem_mb=8000,
+    params:
+        code=CODE["observations"]["observe"],
+        values=as_json(engine=config["engine"], observations=config["observations"]),
+    shell:
+        "specdec observe --params {params.values:q} --models results/models --prompts {input.prompts} "
+        "--out {output.table} --summary {output.summary} > {log} 2>&1"

@@ -1,0 +1,23 @@
+rule report:
+    input:
+        LAYOUT.files("report"),
+
+
+rule render:
+    input:
+        templates=LAYOUT.templates(),
+        results=LAYOUT.reported(),
+    output:
+        "results/report/index.html",
+    log:
+        "logs/report.log",
+    benchmark:
+        "logs/benchmarks/report.tsv"
+    conda:
+        "../envs/specdec.yaml"
+    params:
+        code=CODE["report"]["report"],
+        values=as_json(report=config["report"]),
+    shell:
+        "specdec report --params {params.values:q} --results results --templates report "
+        "--out {output} > {log} 2>&1"

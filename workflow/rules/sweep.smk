@@ -1,0 +1,47 @@
+rule sweep:
+    input:
+        LAYOUT.files("sweep"),
+
+
+# All cores and the one bench: nothing else runs beside a measurement. No `benchmark:` here, since
+# Snakemake would sample the process while it is being timed; the cell holds its own times.
+rule sweep_cell:
+    input:
+        environment="results/environment/environment.json",
+        cards=LAYOUT.cards(LAYOUT.models_timed("sweep")),
+        prompt=f"results/prompts/cells/{config['sweep']['context']}/{{family}}.jsonl",
+        gates="results/gates/passed.json",
+    output:
+        "results/sweep/cells/{family}.jsonl",
+    log:
+        "logs/sweep/{family}.log",
+    conda:
+        "../envs/specdec.yaml"
+    threads: workflow.cores
+    resources:
+        bench=1,
+        mem_mb=8000,
+    params:
+        code=CODE["sweep"]["time_cell"],
+        context=config["sweep"]["context"],
+        values=as_json(engine=config["engine"], sweep=config["sweep"]),
+    shell:
+        "specdec progress {output} ; "
+        "specdec time-cell --phase sweep --context {params.context} --family {wildcards.family} "
+        "--params {params.values:q} --environment {input.environment} --models results/models "
+        "--prompts {input.prompt} --out {output} > {log} 2>&1"
+
+
+rule collect_sweep:
+    input:
+        LAYOUT.cells("sweep"),
+    output:
+        "results/sweep/runs.csv",
+    log:
+        "logs/sweep/collect.log",
+    conda:
+        "../envs/specdec.yaml"
+    params:
+        code=CODE["sweep"]["collect"],
+    shell:
+        "specdec collect --out {output} {input} > {log} 2>&1"

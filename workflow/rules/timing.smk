@@ -1,0 +1,46 @@
+rule timing:
+    input:
+        LAYOUT.files("timing"),
+
+
+# All cores and the one bench: nothing else runs beside a measurement. No `benchmark:` here, since
+# Snakemake would sample the process while it is being timed; the cell holds its own times.
+rule timing_cell:
+    input:
+        environment="results/environment/environment.json",
+        cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
+        prompt="results/prompts/cells/{context}/{family}.jsonl",
+        gates="results/gates/passed.json",
+    output:
+        "results/timing/cells/{context}/{family}.jsonl",
+    log:
+        "logs/timing/{context}/{family}.log",
+    conda:
+        "../envs/specdec.yaml"
+    threads: workflow.cores
+    resources:
+        bench=1,
+        mem_mb=8000,
+    params:
+        code=CODE["timing"]["time_cell"],
+        values=as_json(engine=config["engine"], timing=config["timing"]),
+    shell:
+        "specdec progress {output} ; "
+        "specdec time-cell --phase timing --context {wildcards.context} --family {wildcards.family} "
+        "--params {params.values:q} --environment {input.environment} --models results/models "
+        "--prompts {input.prompt} --out {output} > {log} 2>&1"
+
+
+rule collect_timing:
+    input:
+        LAYOUT.cells("timing"),
+    output:
+        "results/timing/runs.csv",
+    log:
+        "logs/timing/collect.log",
+    conda:
+        "../envs/specdec.yaml"
+    params:
+        code=CODE["timing"]["collect"],
+    shell:
+        "specdec collect --out {output} {input} > {log} 2>&1"
