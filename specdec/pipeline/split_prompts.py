@@ -12,24 +12,24 @@ from specdec.storage import write_text
 
 
 def split_prompts(splits: list[Path], cells: list[Path]) -> None:
-    """Copy each prompt's row, unchanged, into its file ``.../<context>/<family>.jsonl``.
+    """Copy the rows of each (context, family), unchanged, into its file ``.../<context>/<family>.jsonl``.
 
     Raises
     ------
     PromptError
         If no split holds a prompt that is asked for.
     """
-    rows: dict[tuple[str, str], str] = {}
+    rows: dict[tuple[str, str], list[str]] = {}
     for split in splits:
         for line in split.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            rows[str(row["context"]), row["family"]] = line
+            rows.setdefault((str(row["context"]), row["family"]), []).append(line)
     for cell in cells:
         context, family = cell.parent.name, cell.stem
         if (context, family) not in rows:
             places = " nor ".join(map(str, splits))
             raise PromptError(f"{cell}: neither {places} holds {family} at context {context}; re-run the prompts phase")
-        write_text(cell, rows[context, family] + "\n")
+        write_text(cell, "".join(f"{line}\n" for line in rows[context, family]))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
