@@ -3,79 +3,22 @@
 Two arms that are compared may differ in the speculative part alone; ``Arm.shared`` is the rest.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from specdec.config.base import Section
-
-K_MAX = 64
-
-
-class NoDrafter(Section):
-    """Target-only decoding: no draft is ever proposed."""
-
-    kind: Literal["none"]
-
-
-class ModelDrafter(Section):
-    """An independent, smaller language model with its own cache."""
-
-    kind: Literal["model"]
-    model: str
-
-
-class NgramDrafter(Section):
-    """Prompt lookup: copy what followed an earlier occurrence of the last ``n`` tokens.
-
-    The longest n-gram from ``max_n`` down to ``min_n`` that occurs earlier wins; among its occurrences
-    ``match`` says which (``latest`` or ``first``).
-    """
-
-    kind: Literal["ngram"]
-    max_n: int = Field(ge=1, le=16)
-    min_n: int = Field(ge=1, le=16)
-    match: Literal["latest", "first"]
-
-    @model_validator(mode="after")
-    def _check(self) -> "NgramDrafter":
-        if self.min_n > self.max_n:
-            raise ValueError(f"min_n ({self.min_n}) must not exceed max_n ({self.max_n})")
-        return self
-
-
-Drafter = Annotated[NoDrafter | ModelDrafter | NgramDrafter, Field(discriminator="kind")]
-
-
-class FixedK(Section):
-    """Always ask for ``k`` draft tokens."""
-
-    kind: Literal["fixed"]
-    k: int = Field(ge=1, le=K_MAX)
-
-
-class Confidence(Section):
-    """Stop the chain after the first draft token whose top-1 probability is below ``threshold``.
-
-    That low-confidence token is itself still verified (study A's rule).
-    """
-
-    kind: Literal["confidence"]
-    k: int = Field(ge=1, le=K_MAX)
-    threshold: float = Field(ge=0, le=1)
-
-
-Controller = Annotated[FixedK | Confidence, Field(discriminator="kind")]
-
-
-class Greedy(Section):
-    """Accept a draft token exactly when it is the target's argmax (lossless)."""
-
-    kind: Literal["greedy"] = "greedy"
-    bonus: bool = True
-
-
-Acceptance = Greedy
+from specdec.config.control import (
+    NEEDS_PROBABILITIES,
+    Acceptance,
+    AutoOff,
+    Controller,
+    Forced,
+    Greedy,
+    Heuristic,
+    Relaxed,
+)
+from specdec.config.drafting import WITH_PROBABILITIES, Drafter
 
 
 class Arm(Section):
@@ -83,9 +26,10 @@ class Arm(Section):
 
     drafter: Drafter
     controller: Controller | None = None
-    verifier: Literal["anchored"] = "anchored"
+    verifier: Literal["anchored", "saved_next"] = "anchored"
     acceptance: Acceptance = Greedy()
-    ledger: Literal["per_round"] = "per_round"
+    ledger: Literal["per_round", "per_token"] = "per_round"
+    catch_up: Literal["lazy", "eager", "fixed2"] = "lazy"
     executor: Literal["hf", "static"] | None = None
 
     @model_validator(mode="after")
@@ -94,7 +38,39 @@ class Arm(Section):
             raise ValueError("an arm with drafter kind none drafts nothing: remove its controller")
         if self.drafter.kind != "none" and self.controller is None:
             raise ValueError(f"an arm with drafter kind {self.drafter.kind} needs a controller (kind fixed, k: 4)")
+        inner = self.controller.inner if isinstance(self.controller, AutoOff) else self.controller
+        if inner is not None and inner.kind in NEEDS_PROBABILITIES and self.drafter.kind not in WITH_PROBABILITIES:
+            raise ValueError(
+                f"controller kind {inner.kind} needs draft probabilities, drafter kind {self.drafter.kind} has none; "
+                f"use kind fixed"
+            )
         return self
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that the drafter needs beside the target."""
+        name = getattr(self.drafter, "model", None)
+        return () if name is None else (name,)
+
+    @property
+    def k_max(self) -> int:
+        """Longest draft that this arm can ask for (0: none)."""
+        if self.controller is None:
+            return 0
+        inner = self.controller.inner if isinstance(self.controller, AutoOff) else self.controller
+        return inner.k_max if isinstance(inner, Heuristic) else inner.k
+
+    @property
+    def lossless(self) -> bool:
+        """Whether every emitted token is the target's own choice."""
+        return isinstance(self.acceptance, Greedy) or (
+            isinstance(self.acceptance, Relaxed) and self.acceptance.delta == 0
+        )
+
+    @property
+    def text_valid(self) -> bool:
+        """Whether the emitted text means anything."""
+        return not isinstance(self.acceptance, Forced)
 
     @property
     def speculative(self) -> bool:

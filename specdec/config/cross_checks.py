@@ -79,10 +79,9 @@ def _arms(study: "Study") -> None:
         raise ValueError(f"observations.drafter: {study.observations.drafter!r} is not in models {sorted(models)}")
     for section, arms in {"sweep.arms": study.sweep.arms, "timing.arms": study.timing.arms}.items():
         for name, arm in arms.items():
-            if arm.drafter.kind == "model" and arm.drafter.model not in models:
-                raise ValueError(
-                    f"{section}.{name}.drafter.model: {arm.drafter.model!r} is not in models {sorted(models)}"
-                )
+            for model in arm.models:
+                if model not in models:
+                    raise ValueError(f"{section}.{name}.drafter.model: {model!r} is not in models {sorted(models)}")
         for name, arm in arms.items():
             baselines = [
                 other

@@ -90,14 +90,12 @@ def _locate(loc: tuple[Any, ...], values: Any) -> tuple[str, Any]:
     words: list[str] = []
     holder = values
     for step in loc:
-        if isinstance(holder, dict) and step in holder:
+        inside = isinstance(holder, dict) and step in holder
+        inside = inside or (isinstance(holder, list) and isinstance(step, int) and step < len(holder))
+        if inside:
             holder = holder[step]
-        elif isinstance(holder, list) and isinstance(step, int) and step < len(holder):
-            holder = holder[step]
-        elif isinstance(holder, dict) and holder.get("kind") == step:
+        elif (isinstance(holder, dict) and holder.get("kind") == step) or step is not loc[-1]:
             continue  # a union's tag, not a key
-        elif step is not loc[-1]:
-            continue
         words.append(f"[{step}]" if isinstance(step, int) else f".{step}")
     return "".join(words).removeprefix("."), holder
 

@@ -1,81 +1,76 @@
 """From an arm's names to an engine: the only place that asks what kind a part is."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-import torch
-
-from specdec.config.arms import Arm, Confidence
-from specdec.config.arms import Drafter as DrafterChoice
-from specdec.config.arms import ModelDrafter as ModelChoice
-from specdec.config.arms import NgramDrafter as NgramChoice
-from specdec.config.study import EngineSection
-from specdec.decode.acceptance import GreedyAcceptance
-from specdec.decode.controllers import ConfidenceThreshold, FixedK, NeverDraft
+from specdec.config import control, drafting
+from specdec.config.arms import Arm
+from specdec.decode import controllers, ledgers, verifiers
+from specdec.decode.acceptance import ForcedAcceptance, GreedyAcceptance, RelaxedAcceptance
+from specdec.decode.drafters.hybrid import HybridDrafter
 from specdec.decode.drafters.model import ModelDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
 from specdec.decode.drafters.none import NoDrafter
+from specdec.decode.drafters.replay import PaidReplayDrafter, ReplayDrafter
 from specdec.decode.engine import Engine
-from specdec.decode.ledgers import PerRoundLedger, PerTokenLedger
 from specdec.decode.limits import Limits
+from specdec.decode.loaded import Loaded
+from specdec.decode.loop import decode
 from specdec.decode.parts import Acceptance, Controller, Drafter, Ledger, Verifier
-from specdec.decode.verifiers import AnchoredVerifier, SavedNextVerifier
 from specdec.models.door import Door
 from specdec.models.executor import Executor
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 SLACK = 64
 """Cache slots beyond the longest text: room for one block, so that a draft never meets the cache's end."""
 
+VERIFIERS: dict[str, Callable[[Executor, int, int], Verifier]] = {
+    "anchored": verifiers.AnchoredVerifier,
+    "saved_next": verifiers.SavedNextVerifier,
+}
+LEDGERS: dict[str, Callable[[Door], Ledger]] = {
+    "per_round": ledgers.PerRoundLedger,
+    "per_token": ledgers.PerTokenLedger,
+}
+TARGET_ONLY = Arm(drafter=drafting.NoDrafter(kind="none"))
 
-class Loaded:
-    """The models of a study folder on one device, each executor opened once and shared by every arm.
 
-    ``open_one(kind, folder, n_vocabulary, door)`` is a seam for tests; the default opens the real thing.
-    """
-
-    def __init__(
-        self,
-        models: Path,
-        engine: EngineSection,
-        open_one: Callable[[str, Path, int, Door], Executor] | None = None,
-    ) -> None:
-        from specdec.models.open import open_executor, resolve_device, set_threads
-
-        self.models = Path(models)
-        self.section = engine
-        self.n_threads = set_threads(engine.threads)
-        self.door = Door(resolve_device(engine.device))
-        self._open = open_one or (
-            lambda kind, folder, n_vocabulary, door: open_executor(
-                kind,
-                folder,
-                dtype=DTYPES[engine.dtype],
-                device=door.device,
-                n_vocabulary=n_vocabulary,
-                door=door,
-            )
-        )
-        self._executors: dict[tuple[str, str], Executor] = {}
+class Models(Protocol):
+    """Where an arm's executors come from (``Loaded``, or a few open executors in a test)."""
 
     def executor(self, kind: str, name: str) -> Executor:
-        """The named model run by this kind of executor; its logits are cut to the rows all models share."""
-        from specdec.models.vocabulary import shared_rows
+        """The named model."""
+        ...
 
-        key = (kind, name)
-        if key not in self._executors:
-            target, folder = self.models / "target", self.models / name
-            self._executors[key] = self._open(kind, folder, shared_rows(target, folder), self.door)
-        return self._executors[key]
+    def first_layers(self, kind: str, n_layers: int) -> Executor:
+        """The target's first layers."""
+        ...
 
-    def eos_ids(self) -> frozenset[int]:
-        """End-of-text ids of the target; empty when the study ignores them."""
-        from specdec.models.weights import load_card
 
-        if not self.section.stop_at_eos:
-            return frozenset()
-        return frozenset(load_card(self.models / "target")["eos_ids"])
+@dataclass(frozen=True)
+class Setting:
+    """What the parts of one engine share."""
+
+    models: Models
+    kind: str
+    limits: Limits
+    chunk: int
+    catch_up: str
+
+    @property
+    def target(self) -> Executor:
+        """The target's executor."""
+        return self.models.executor(self.kind, "target")
+
+    @property
+    def door(self) -> Door:
+        """The target's door."""
+        return self.target.door
+
+    @property
+    def n_extra(self) -> int:
+        """Cache slots beyond the prompt."""
+        return self.limits.max_new_tokens + SLACK
 
 
 def assemble(arm: Arm, loaded: Loaded, *, max_new_tokens: int | None = None) -> Engine:
@@ -85,64 +80,91 @@ def assemble(arm: Arm, loaded: Loaded, *, max_new_tokens: int | None = None) -> 
     """
     section = loaded.section
     kind = arm.executor or section.executor
-    target = loaded.executor(kind, "target")
-    limits = Limits(max_new_tokens or section.max_new_tokens, target.n_positions, loaded.eos_ids())
-    return build(
-        arm,
-        target,
-        lambda name: loaded.executor(kind, name),
-        limits=limits,
-        chunk=section.prefill_chunk,
-    )
+    n_positions = loaded.executor(kind, "target").n_positions
+    limits = Limits(max_new_tokens or section.max_new_tokens, n_positions, loaded.eos_ids())
+    return build(arm, Setting(loaded, kind, limits, section.prefill_chunk, arm.catch_up))
 
 
-def build(
-    arm: Arm, target: Executor, drafter_executor: Callable[[str], Executor], *, limits: Limits, chunk: int
-) -> Engine:
+def build(arm: Arm, setting: Setting) -> Engine:
     """Build an engine from executors that are already open (what ``assemble`` and the tests share)."""
-    door = target.door
-    n_extra = limits.max_new_tokens + SLACK
-    verifiers: dict[str, Callable[[], Verifier]] = {
-        "anchored": lambda: AnchoredVerifier(target, n_extra, chunk),
-        "saved_next": lambda: SavedNextVerifier(target, n_extra, chunk),
-    }
-    ledgers: dict[str, Callable[[], Ledger]] = {
-        "per_round": lambda: PerRoundLedger(door),
-        "per_token": lambda: PerTokenLedger(door),
-    }
     return Engine(
-        drafter=_drafter(arm.drafter, drafter_executor, target, limits, n_extra, chunk),
-        verifier=verifiers[arm.verifier](),
-        acceptance=_acceptance(arm),
-        ledger=ledgers[arm.ledger](),
-        controller=_controller(arm, door),
-        limits=limits,
-        door=door,
+        drafter=_drafter(arm.drafter, setting),
+        verifier=VERIFIERS[arm.verifier](setting.target, setting.n_extra, setting.chunk),
+        acceptance=_acceptance(arm.acceptance),
+        ledger=LEDGERS[arm.ledger](setting.door),
+        controller=_controller(arm.controller, setting.door),
+        limits=setting.limits,
+        door=setting.door,
     )
 
 
-def _drafter(
-    choice: DrafterChoice,
-    open_model: Callable[[str], Executor],
-    target: Executor,
-    limits: Limits,
-    n_extra: int,
-    chunk: int,
-) -> Drafter:
-    if isinstance(choice, ModelChoice):
-        return ModelDrafter(open_model(choice.model), n_extra, chunk)
-    if isinstance(choice, NgramChoice):
-        return NgramDrafter(choice.min_n, choice.max_n, choice.match, limits.eos_ids, target.door)
-    return NoDrafter(target.device)
+def target_only_text(setting: Setting, prompt: Sequence[int]) -> list[int]:
+    """Every token that target-only decoding emits for ``prompt``, the prefill's first."""
+    engine = build(TARGET_ONLY, setting)
+    committed = engine.prefill(prompt)
+    for _ in decode(engine, committed):
+        pass
+    return committed.ids[committed.n_prompt :]
 
 
-def _acceptance(arm: Arm) -> Acceptance:
-    return GreedyAcceptance(arm.acceptance.bonus)
+def _drafter(choice: drafting.Drafter, setting: Setting) -> Drafter:
+    def chain(executor: Executor, source: str) -> ModelDrafter:
+        return ModelDrafter(executor, setting.n_extra, setting.chunk, setting.catch_up, source)
+
+    def reference(prompt: Sequence[int]) -> list[int]:
+        return target_only_text(setting, prompt)
+
+    match choice:
+        case drafting.NoDrafter():
+            return NoDrafter(setting.target.device)
+        case drafting.ModelDrafter():
+            return chain(setting.models.executor(setting.kind, choice.model), "model")
+        case drafting.LayerSkipDrafter():
+            return chain(setting.models.first_layers(setting.kind, choice.layers), "layer_skip")
+        case drafting.NgramDrafter():
+            return NgramDrafter(choice.min_n, choice.max_n, choice.match, setting.limits.eos_ids, setting.door)
+        case drafting.ReplayDrafter():
+            return ReplayDrafter(reference, setting.door)
+        case drafting.PaidReplayDrafter():
+            executor = setting.models.executor(setting.kind, choice.model)
+            return PaidReplayDrafter(reference, executor, setting.n_extra, setting.chunk, setting.catch_up)
+        case drafting.HybridDrafter():
+            lookup = choice.lookup
+            return HybridDrafter(
+                NgramDrafter(lookup.min_n, lookup.max_n, lookup.match, setting.limits.eos_ids, setting.door),
+                chain(setting.models.executor(setting.kind, choice.model), "model"),
+                choice.model_k,
+            )
 
 
-def _controller(arm: Arm, door: Door) -> Controller:
-    if arm.controller is None:
-        return NeverDraft()
-    if isinstance(arm.controller, Confidence):
-        return ConfidenceThreshold(arm.controller.k, arm.controller.threshold, door)
-    return FixedK(arm.controller.k)
+def _acceptance(choice: control.Acceptance) -> Acceptance:
+    match choice:
+        case control.Greedy():
+            return GreedyAcceptance(choice.bonus)
+        case control.Relaxed():
+            return RelaxedAcceptance(choice.delta, choice.bonus)
+        case control.Forced():
+            return ForcedAcceptance(choice.rates, choice.bonus, choice.seed)
+
+
+def _controller(choice: control.Controller | None, door: Door) -> Controller:
+    if isinstance(choice, control.AutoOff):
+        inner = _simple_controller(choice.inner, door)
+        return controllers.AutoOff(inner, choice.window, choice.pause, choice.draft_cost, choice.verify_cost)
+    return controllers.FixedK(0) if choice is None else _simple_controller(choice, door)
+
+
+def _simple_controller(choice: control.Simple, door: Door) -> controllers.FixedK:
+    match choice:
+        case control.FixedK():
+            return controllers.FixedK(choice.k)
+        case control.Confidence():
+            return controllers.confidence_threshold(choice.k, choice.threshold, door)
+        case control.Entropy():
+            return controllers.entropy_threshold(choice.k, choice.threshold, door)
+        case control.Margin():
+            return controllers.margin_threshold(choice.k, choice.threshold, door)
+        case control.Heuristic():
+            return controllers.Heuristic(choice.k, choice.k_max)
+        case control.CostAware():
+            return controllers.CostAware(choice.k, choice.draft_cost, choice.row_cost, door)

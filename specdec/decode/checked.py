@@ -51,14 +51,14 @@ class CheckedDrafter:
         self._check_cache(committed, committed.n_prompt, committed.n_prompt)
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
-        """At most ``k`` int64 ids with as many confidences in 0..1, or none."""
+        """At most ``k`` int64 ids with as many finite signals, or none."""
         require(k >= 0, f"asked for {k} draft tokens")
         draft = self.inner.propose(committed, k, rule)
         require(draft.size <= k, f"{draft.size} tokens drafted, {k} asked")
         require(draft.tokens.dtype == torch.int64 and draft.tokens.dim() == 1, "draft tokens are not int64 [d]")
-        if draft.confidence is not None:
-            require(draft.confidence.shape == draft.tokens.shape, "confidence and tokens differ in shape")
-            require(bool(((draft.confidence >= 0) & (draft.confidence <= 1 + 1e-5)).all()), "confidence not in 0..1")
+        if draft.signals is not None:
+            require(draft.signals.shape == draft.tokens.shape, "signals and tokens differ in shape")
+            require(bool(torch.isfinite(draft.signals).all()), "a signal is not finite")
         return draft
 
     def settle(self, committed: Committed) -> None:

@@ -6,12 +6,16 @@ on the device; the host learns an outcome only through a ``Ledger``, and only th
 ``Door``. Parts hold no clock: measuring wraps them (``specdec.measure.instrument``).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
 
 from specdec.decode.committed import Committed
+
+Signal = Callable[[torch.Tensor], torch.Tensor]
+"""Draft logits ``[V]`` to one float32 number ``[]``, both on the device (``specdec.decode.signals``)."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +26,14 @@ class Draft:
     ----------
     tokens : Tensor
         int64 ``[d]`` on the target's device; ``d`` may be 0 (a plain step).
-    confidence : Tensor or None
-        float32 ``[d]``: the drafter's top-1 probability of each token, where it computed one.
+    signals : Tensor or None
+        float32 ``[d]``: the chain rule's signal of each token (top-1 probability ...), where it has one.
     source : str
         Which drafter proposed it (``model``, ``ngram`` ...; ``none`` if nothing was proposed).
     """
 
     tokens: torch.Tensor
-    confidence: torch.Tensor | None
+    signals: torch.Tensor | None
     source: str
 
     @property
@@ -107,12 +111,12 @@ class ChainRule(Protocol):
     """Decides inside a chain whether the drafter goes on after the token it just drafted."""
 
     @property
-    def needs_confidence(self) -> bool:
-        """Whether ``goes_on`` looks at the probability."""
+    def signal(self) -> Signal | None:
+        """What the rule looks at, computed on the device from the draft logits ``[V]``; None: nothing."""
         ...
 
-    def goes_on(self, depth: int, confidence: torch.Tensor | None) -> bool:
-        """``depth`` counts from 1; ``confidence`` is float32 ``[]`` when ``needs_confidence``."""
+    def goes_on(self, depth: int, value: torch.Tensor | None) -> bool:
+        """``depth`` counts from 1; ``value`` is the signal of the token just drafted, float32 ``[]``."""
         ...
 
 

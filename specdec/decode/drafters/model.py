@@ -14,10 +14,13 @@ from specdec.models.executor import Cache, Executor, prefill
 
 
 class ModelDrafter:
-    """Greedy chain of a smaller model; the top-1 probability of each token where a rule needs it."""
+    """Greedy chain of a smaller model; a rule that looks at probabilities gets its signal of each token."""
 
-    def __init__(self, executor: Executor, n_extra: int, chunk: int, catch_up: str = "lazy") -> None:
+    def __init__(
+        self, executor: Executor, n_extra: int, chunk: int, catch_up: str = "lazy", source: str = "model"
+    ) -> None:
         self.executor = executor
+        self.source = source
         self.tally = Tally()
         self.cache: Cache | None = None
         self._n_extra = n_extra
@@ -43,19 +46,18 @@ class ModelDrafter:
             cache.rollback(min(cache.length, len(committed) - 2))
         ids = committed.since(cache.length)
         tokens: list[torch.Tensor] = []
-        confidences: list[torch.Tensor] = []
+        signals: list[torch.Tensor] = []
         for depth in range(1, k + 1):
             self.tally.add("draft", ids.shape[0])
             logits = self.executor.forward(ids, cache.length, cache, last_only=True)[0]
-            ids = logits.argmax(dim=-1, keepdim=True)
+            ids = self._choose(logits, committed, depth)
             tokens.append(ids)
-            confidence = None
-            if rule.needs_confidence:
-                confidence = top_probability(logits)
-                confidences.append(confidence)
-            if depth == k or not rule.goes_on(depth, confidence):
+            value = None if rule.signal is None else rule.signal(logits)
+            if value is not None:
+                signals.append(value)
+            if depth == k or not rule.goes_on(depth, value):
                 break
-        return Draft(torch.cat(tokens), torch.stack(confidences) if confidences else None, "model")
+        return Draft(torch.cat(tokens), torch.stack(signals) if signals else None, self.source)
 
     def settle(self, committed: Committed) -> None:
         """Drop rejected tokens; feed a pending one at once if the policy is ``eager``."""
@@ -66,13 +68,11 @@ class ModelDrafter:
             self.tally.add("catch_up", 1)
             self.executor.forward(committed.since(cache.length)[:1], cache.length, cache, last_only=True)
 
+    def _choose(self, logits: torch.Tensor, committed: Committed, depth: int) -> torch.Tensor:
+        """The token drafted from logits ``[V]``, int64 ``[1]``."""
+        return logits.argmax(dim=-1, keepdim=True)
+
     def _opened(self) -> Cache:
         if self.cache is None:
             raise RuntimeError("propose before begin: call engine.prefill(prompt) first")
         return self.cache
-
-
-def top_probability(logits: torch.Tensor) -> torch.Tensor:
-    """Softmax probability of the largest of ``[V]`` logits, float32 ``[]``."""
-    row = logits.float()
-    return torch.exp(row.max() - torch.logsumexp(row, dim=0))

@@ -6,6 +6,8 @@ of the text goes on inside itself, as in LZ77, so that periodic text yields full
 end-of-text token.
 """
 
+from functools import partial
+
 import torch
 
 from specdec.decode.committed import Committed
@@ -53,7 +55,7 @@ class NgramDrafter:
 
     def __init__(self, min_n: int, max_n: int, match: str, eos_ids: frozenset[int], door: Door) -> None:
         self.tally = Tally()
-        self._new_index = lambda: NgramIndex(min_n, max_n, match)
+        self._new_index = partial(NgramIndex, min_n, max_n, match)
         self._index = self._prompt_index = self._new_index()
         self._eos_ids = eos_ids
         self._door = door

@@ -1,0 +1,79 @@
+"""What may draft: one class per kind of drafter, as written in params.yaml."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from specdec.config.base import Section
+
+K_MAX = 64
+
+
+class NoDrafter(Section):
+    """Target-only decoding: no draft is ever proposed."""
+
+    kind: Literal["none"]
+
+
+class ModelDrafter(Section):
+    """An independent, smaller language model with its own cache."""
+
+    kind: Literal["model"]
+    model: str
+
+
+class NgramDrafter(Section):
+    """Prompt lookup: copy what followed an earlier occurrence of the last ``n`` tokens.
+
+    The longest n-gram from ``max_n`` down to ``min_n`` that occurs earlier wins; among its occurrences
+    ``match`` says which (``latest`` or ``first``).
+    """
+
+    kind: Literal["ngram"]
+    max_n: int = Field(ge=1, le=16)
+    min_n: int = Field(ge=1, le=16)
+    match: Literal["latest", "first"]
+
+    @model_validator(mode="after")
+    def _check(self) -> "NgramDrafter":
+        if self.min_n > self.max_n:
+            raise ValueError(f"min_n ({self.min_n}) must not exceed max_n ({self.max_n})")
+        return self
+
+
+class LayerSkipDrafter(Section):
+    """The target's own first layers, final norm and head as drafter: no second set of weights."""
+
+    kind: Literal["layer_skip"]
+    layers: int = Field(ge=1)
+
+
+class ReplayDrafter(Section):
+    """The target's own greedy text, proposed without any draft forward: the draft-free bound (an oracle)."""
+
+    kind: Literal["replay"]
+
+
+class PaidReplayDrafter(Section):
+    """Every forward of the real drafter is run and paid, but the target's own text is proposed (an oracle)."""
+
+    kind: Literal["paid_replay"]
+    model: str
+
+
+class HybridDrafter(Section):
+    """Prompt lookup first; where it finds nothing, up to ``model_k`` tokens of the model."""
+
+    kind: Literal["hybrid"]
+    lookup: NgramDrafter
+    model: str
+    model_k: int = Field(ge=1, le=K_MAX)
+
+
+Drafter = Annotated[
+    NoDrafter | ModelDrafter | NgramDrafter | LayerSkipDrafter | ReplayDrafter | PaidReplayDrafter | HybridDrafter,
+    Field(discriminator="kind"),
+]
+
+WITH_PROBABILITIES = ("model", "layer_skip", "hybrid", "paid_replay")
+"""Drafters whose chain has a distribution to look at; the others copy tokens."""

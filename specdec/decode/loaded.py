@@ -1,0 +1,75 @@
+"""The models of a study, each opened once in a process and shared by every arm."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from specdec.config.study import EngineSection
+from specdec.errors import ModelError
+from specdec.models.door import Door
+from specdec.models.executor import Executor
+from specdec.models.open import open_executor, resolve_device, set_threads
+from specdec.models.vocabulary import shared_rows
+from specdec.models.weights import load_card
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+Open = Callable[[str, Path, int, Door], Executor]
+"""``(kind, folder, n_vocabulary, door)`` to an executor: a seam for tests."""
+
+
+class Loaded:
+    """Executors of the models under ``models/`` (one folder per name), opened when first asked for.
+
+    Every executor's logits are cut to the rows that the target's tokenizer shares with its model, so
+    that both arms of a comparison choose among the same tokens and padding rows are never emitted.
+    """
+
+    def __init__(self, models: Path, section: EngineSection, open_one: Open | None = None) -> None:
+        self.models = Path(models)
+        self.section = section
+        self.n_threads = set_threads(section.threads)
+        self.door = Door(resolve_device(section.device))
+        self._open = open_one or self._open_real
+        self._executors: dict[tuple[str, str, int], Executor] = {}
+
+    def executor(self, kind: str, name: str) -> Executor:
+        """The named model, run by this kind of executor."""
+        key = (kind, name, 0)
+        if key not in self._executors:
+            folder = self.models / name
+            rows = shared_rows(self.models / "target", folder)
+            self._executors[key] = self._open(kind, folder, rows, self.door)
+        return self._executors[key]
+
+    def first_layers(self, kind: str, n_layers: int) -> Executor:
+        """The target's first layers with its norm and head, sharing its weights.
+
+        Raises
+        ------
+        ModelError
+            If this kind of executor cannot share weights, or the target has fewer layers.
+        """
+        key = (kind, "target", n_layers)
+        if key not in self._executors:
+            target = self.executor(kind, "target")
+            share = getattr(target, "first_layers", None)
+            if share is None:
+                raise ModelError(f"drafter kind layer_skip: executor {kind} cannot share layers; use executor static")
+            self._executors[key] = share(n_layers)
+        return self._executors[key]
+
+    def eos_ids(self) -> frozenset[int]:
+        """End-of-text ids of the target; empty when the study ignores them."""
+        return frozenset(load_card(self.models / "target")["eos_ids"]) if self.section.stop_at_eos else frozenset()
+
+    def _open_real(self, kind: str, folder: Path, n_vocabulary: int, door: Door) -> Executor:
+        return open_executor(
+            kind,
+            folder,
+            dtype=DTYPES[self.section.dtype],
+            device=door.device,
+            n_vocabulary=n_vocabulary,
+            door=door,
+        )
