@@ -1,0 +1,146 @@
+"""Every number that the report prints, as a claim with its unit, interval, count and source file.
+
+The page can only look numbers up, and the audit makes them again from the tables, so no printed number
+can lose its origin. Ids read ``<phase>.<context>.<arm>.<what>``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Row = Mapping[str, Any]
+Claims = dict[str, dict[str, Any]]
+
+_SOURCES = {"sweep": "sweep/runs.csv", "timing": "timing/runs.csv"}
+_OBSERVATIONS = "observations/observations.parquet"
+_SPEED_UNITS = {
+    "baseline_tokens_per_s": "tokens/s",
+    "arm_tokens_per_s": "tokens/s",
+    "baseline_bandwidth_share": "",
+    "acceptance_rate": "",
+    "tokens_per_round": "tokens",
+    "draft_forwards_per_request": "",
+    "target_forwards_per_request": "",
+    "n_families": "",
+    "n_families_total": "",
+    "n_identical": "",
+    "minimum_detectable_ratio": "ratio",
+}
+_COST_UNITS = {
+    "target_step_ns": "ns",
+    "c_draft": "ns",
+    "c_verify": "ns",
+    "c_settle": "ns",
+    "c_host": "ns",
+    "unattributed": "ns",
+    "wall_per_round": "ns",
+    "round_steps": "target steps",
+    "draft_forward_steps": "target steps",
+    "verify_forward_steps": "target steps",
+    "predicted_r": "ratio",
+    "error": "",
+    "left_out_predicted_r": "ratio",
+    "left_out_error": "",
+    "break_even_acceptance": "",
+    "break_even_draft_cost_steps": "target steps",
+    "halved_draft_r": "ratio",
+    "free_draft_r": "ratio",
+    "perfect_acceptance_r": "ratio",
+}
+
+
+def make_claims(
+    speedup: Sequence[Row], costs: Sequence[Row], verdict: Mapping[str, Any], observations: Mapping[str, Any]
+) -> Claims:
+    """All claims by id.
+
+    The unqualified ``<phase>.<context>.<arm>.r_gm`` is of the primary estimand; both estimands also stand under
+    ``<phase>.<context>.<arm>.<estimand>.r_gm``.
+    """
+    found: Claims = {}
+    for row in speedup:
+        found.update(_speed_claims(row))
+    for row in costs:
+        found.update(_cost_claims(row))
+    for entry in verdict["arms"]:
+        found[f"timing.{entry['context']}.{entry['arm']}.verdict"] = _claim(
+            entry["verdict"], n=entry["n_families"], source=_SOURCES["timing"], text=entry["why"]
+        )
+    for null in verdict["null_arm"]:
+        found[f"timing.{null['context']}.{null['arm']}.contains_one"] = _claim(
+            null["contains_one"], n=null["n_families"], source=_SOURCES["timing"]
+        )
+    found.update(_observation_claims(observations))
+    return found
+
+
+def make_metrics(speedup: Sequence[Row], verdict: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """DVC's metrics: the primary arm by context; null where it was not measured."""
+    rows = {
+        row["context"]: row
+        for row in speedup
+        if row["phase"] == "timing" and row["arm"] == verdict["primary"] and row["primary_estimand"]
+    }
+    return {
+        str(entry["context"]): {
+            "r_gm": entry["r_gm"],
+            "ci_low": entry["ci_low"],
+            "ci_high": entry["ci_high"],
+            "verdict": entry["verdict"],
+            "n_families": entry["n_families"],
+            "acceptance": rows.get(entry["context"], {}).get("acceptance_rate"),
+            "tokens_per_round": rows.get(entry["context"], {}).get("tokens_per_round"),
+        }
+        for entry in verdict["contexts"]
+    }
+
+
+def _speed_claims(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:
+    stem, source = f"{row['phase']}.{row['context']}.{row['arm']}", _SOURCES[row["phase"]]
+    ratio = _claim(row["r_gm"], row["ci_low"], row["ci_high"], "ratio", row["n_families"], source)
+    yield f"{stem}.{row['estimand']}.r_gm", ratio
+    if not row["primary_estimand"]:
+        return
+    yield f"{stem}.r_gm", ratio
+    for name, unit in _SPEED_UNITS.items():
+        yield f"{stem}.{name}", _claim(row[name], unit=unit, n=row["n_families_total"], source=source)
+    for family in row["families"]:
+        yield f"{stem}.family.{family['family']}.r", _claim(family["r"], unit="ratio", n=1, source=source)
+
+
+def _cost_claims(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:
+    stem, source = f"{row['phase']}.{row['context']}.{row['arm']}.cost", _SOURCES[row["phase"]]
+    for name, unit in _COST_UNITS.items():
+        yield f"{stem}.{name}", _claim(row[name], unit=unit, n=row["n_families"], source=source)
+    for part, share in (row["shares"] or {}).items():
+        yield f"{stem}.share.{part}", _claim(share, n=row["n_families"], source=source)
+
+
+def _observation_claims(summary: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    counts = ("n", "n_reached", "n_accepted", "n_prompts")
+    shares = (
+        "spearman",
+        "rank_within_5",
+        "gap_within_1",
+        "rejected_rank_within_5",
+        "rejected_gap_within_1",
+    )
+    for name in (*counts, *shares):
+        yield f"observations.{name}", _claim(summary[name], n=summary["n_reached"], source=_OBSERVATIONS)
+    for index, row in enumerate(summary["bins"]):
+        yield f"observations.bin.{index}.accepted", _claim(row["accepted"], n=row["n_reached"], source=_OBSERVATIONS)
+        yield f"observations.bin.{index}.n", _claim(row["n"], n=row["n"], source=_OBSERVATIONS)
+    for row in summary["acceptance_by_depth"]:
+        yield f"observations.depth.{row['depth']}.rate", _claim(row["rate"], n=row["n_reached"], source=_OBSERVATIONS)
+
+
+def _claim(
+    value: Any,
+    low: float | None = None,
+    high: float | None = None,
+    unit: str = "",
+    n: int | None = None,
+    source: str = "",
+    text: str | None = None,
+) -> dict[str, Any]:
+    claim = {"value": value, "low": low, "high": high, "unit": unit, "n": n, "source": source}
+    return claim if text is None else claim | {"text": text}

@@ -1,0 +1,288 @@
+"""Where the time of a measured round goes, and what ratio those costs predict.
+
+Rows with probes (level ``phases``) split a round into draft, verify, judge and settle; what they leave is
+``unattributed``, so that the parts close on wall time. The prediction for a family uses unit costs fitted
+on the *other* families and the family's own counts, so its error is an honest one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import optimize
+
+from specdec.analysis import round_model
+from specdec.analysis.cells import column, headline, probed, total
+from specdec.analysis.estimands import FloatArray, acceptance_rate, geometric_mean, tokens_per_round
+from specdec.analysis.speedup import Comparison
+
+PARTS = ("draft", "verify", "judge", "settle")
+K_MAX = 16
+
+
+@dataclass(frozen=True)
+class Work:
+    """Counts and phase times of one family's probed repeats, summed; times in ns."""
+
+    family: str
+    counts: dict[str, float]
+    times: dict[str, float]
+    wall_ns: float
+
+    @property
+    def n_draft_forwards(self) -> float:
+        """Drafter forwards, catch-up included."""
+        return self.counts["n_draft_forwards"] + self.counts["n_catch_up_forwards"]
+
+    @property
+    def unattributed_ns(self) -> float:
+        """Wall time outside every probe."""
+        return self.wall_ns - sum(self.times.values())
+
+
+@dataclass(frozen=True)
+class UnitCosts:
+    """Fitted costs in ns: per drafter forward (or per round for drafters without a model), per verify
+    forward and per row of it, and per round for the rest."""
+
+    draft: float
+    draft_counts_rounds: bool
+    verify: float
+    verify_row: float
+    host: float
+
+    def time_of(self, work: Work) -> float:
+        """Predicted wall time of this much work, ns."""
+        counts = work.counts
+        n_draft = counts["n_rounds"] if self.draft_counts_rounds else work.n_draft_forwards
+        verify = self.verify * counts["n_verify_forwards"] + self.verify_row * counts["n_verify_rows"]
+        return self.draft * n_draft + verify + self.host * counts["n_rounds"]
+
+
+_COUNTS = (
+    "n_emitted",
+    "n_rounds",
+    "n_drafted",
+    "n_reached",
+    "n_accepted",
+    "n_bonus",
+    "n_draft_forwards",
+    "n_catch_up_forwards",
+    "n_repair_forwards",
+    "n_verify_forwards",
+    "n_verify_rows",
+)
+
+
+def works(rows: pd.DataFrame) -> list[Work]:
+    """Probed repeats of one arm and context, summed by family."""
+    return [
+        Work(
+            str(family),
+            {name: total(mine, name) for name in _COUNTS},
+            {part: total(mine, f"{part}_ns") for part in PARTS},
+            total(mine, "decode_ns"),
+        )
+        for family, mine in rows.groupby("family", sort=True)
+    ]
+
+
+def fit(training: Sequence[Work]) -> UnitCosts:
+    """Unit costs of an arm from several families' work.
+
+    Verification is fitted as ``a * forwards + b * rows`` with ``a, b >= 0`` (Lawson and Hanson 1974, "Solving
+    Least Squares Problems", chapter 23), so that plain steps and long blocks may cost differently; repair
+    forwards are in settle or verify, wherever the engine ran them, and so in what is measured there.
+    """
+    n_rounds = sum(work.counts["n_rounds"] for work in training)
+    n_forwards = sum(work.n_draft_forwards for work in training)
+    draft_ns = sum(work.times["draft"] for work in training)
+    table = np.array([[w.counts["n_verify_forwards"], w.counts["n_verify_rows"]] for w in training])
+    coefficients, _ = optimize.nnls(table, np.array([w.times["verify"] for w in training]))
+    rest = sum(work.wall_ns - work.times["draft"] - work.times["verify"] for work in training)
+    return UnitCosts(
+        draft=draft_ns / (n_forwards or n_rounds),
+        draft_counts_rounds=n_forwards == 0,
+        verify=float(coefficients[0]),
+        verify_row=float(coefficients[1]),
+        host=rest / n_rounds,
+    )
+
+
+def left_out_predictions(found: Sequence[Work], step_ns: dict[str, float]) -> dict[str, float]:
+    """R of each family from unit costs and target step of the other families and its own counts."""
+    predicted = {}
+    for left_out in found:
+        others = [work for work in found if work.family != left_out.family and work.family in step_ns]
+        if others and left_out.counts["n_rounds"]:
+            step = float(np.mean([step_ns[work.family] for work in others]))
+            predicted[left_out.family] = step * left_out.counts["n_emitted"] / fit(others).time_of(left_out)
+    return predicted
+
+
+def cost_entry(comparison: Comparison, runs: pd.DataFrame) -> dict[str, Any]:
+    """Costs of one arm at one context: the entry of ``cost_model.json``.
+
+    Per-round times are in ns, ``*_steps`` in target steps, ``shares`` are of wall time and sum to 1. ``status`` is
+    ``not measured`` with a reason where a probed row or the baseline is missing; its numbers are null then.
+    """
+    here = runs[(runs["phase"] == comparison.phase) & (runs["context"] == comparison.context)]
+    found = [work for work in works(probed(here[here["arm"] == comparison.arm])) if work.counts["n_rounds"]]
+    step_ns = _target_steps(headline(here[here["arm"] == comparison.baseline]))
+    entry: dict[str, Any] = {
+        "phase": comparison.phase,
+        "context": comparison.context,
+        "arm": comparison.arm,
+        "baseline": comparison.baseline,
+        "status": "measured",
+        "reason": None,
+        "n_families": len(found),
+        "measured_r": comparison.interval.value if comparison.interval else None,
+    }
+    if not found or not step_ns:
+        reason = f"{comparison.arm} has no repeat with probes here" if step_ns else "the baseline was not timed here"
+        return entry | {"status": "not measured", "reason": reason} | dict.fromkeys(_NUMBERS)
+    step = float(np.mean(list(step_ns.values())))
+    n_rounds = sum(work.counts["n_rounds"] for work in found)
+    wall = sum(work.wall_ns for work in found)
+    sums = {part: sum(work.times[part] for work in found) for part in PARTS}
+    sums["unattributed"] = wall - sum(sums.values())
+    per_round = {part: value / n_rounds for part, value in sums.items()}
+    counts = {name: sum(work.counts[name] for work in found) for name in _COUNTS}
+    n_forwards = counts["n_draft_forwards"] + counts["n_catch_up_forwards"]
+    tokens = tokens_per_round(counts["n_emitted"], n_rounds) or 0.0
+    predicted = step * counts["n_emitted"] / wall
+    return (
+        entry
+        | {
+            "target_step_ns": step,
+            "c_draft": per_round["draft"],
+            "c_verify": per_round["verify"],
+            "c_settle": per_round["settle"],
+            "c_host": per_round["judge"] + per_round["unattributed"],
+            "c_judge": per_round["judge"],
+            "unattributed": per_round["unattributed"],
+            "wall_per_round": wall / n_rounds,
+            "round_steps": wall / n_rounds / step,
+            "draft_forward_steps": sums["draft"] / n_forwards / step if n_forwards else None,
+            "verify_forward_steps": sums["verify"] / counts["n_verify_forwards"] / step,
+            "shares": {part: value / wall for part, value in sums.items()},
+            "tokens_per_round": tokens,
+            "acceptance_rate": acceptance_rate(counts["n_accepted"], counts["n_reached"]),
+            "rows_per_verify": counts["n_verify_rows"] / counts["n_verify_forwards"],
+            "draft_forwards_per_round": n_forwards / n_rounds,
+            "predicted_r": predicted,
+            "error": _error(predicted, entry["measured_r"]),
+        }
+        | _validation(comparison, found, step_ns)
+        | _what_next(found, counts, step, predicted)
+    )
+
+
+def _validation(comparison: Comparison, found: Sequence[Work], step_ns: dict[str, float]) -> dict[str, Any]:
+    predicted = left_out_predictions(found, step_ns)
+    measured = {family.cell.family: family.r for family in comparison.families if family.r is not None}
+    both = sorted(set(predicted) & set(measured))
+    errors = [abs(predicted[name] / float(measured[name] or np.nan) - 1) for name in both]
+    gm = geometric_mean([predicted[name] for name in both]) if both else None
+    return {
+        "left_out_predicted_r": gm,
+        "left_out_error": _error(gm, geometric_mean([measured[n] or np.nan for n in both]) if both else None),
+        "left_out_median_family_error": float(np.median(errors)) if errors else None,
+        "left_out_families": {name: predicted[name] for name in both},
+    }
+
+
+def _what_next(found: Sequence[Work], counts: dict[str, float], step: float, ratio: float) -> dict[str, Any]:
+    """Break-evens, elasticities and the best K under i.i.d. acceptance, from this arm's fitted costs."""
+    unit = fit(found)
+    wall = sum(work.wall_ns for work in found)
+    draft = sum(work.times["draft"] for work in found)
+    n_forwards = counts["n_draft_forwards"] + counts["n_catch_up_forwards"]
+    saved = draft + step * counts["n_emitted"] - wall
+    acceptance = acceptance_rate(counts["n_accepted"], counts["n_reached"])
+    drafted_rounds = max(counts["n_rounds"] - 1, 1.0)
+    k = max(1, round(counts["n_drafted"] / drafted_rounds)) if counts["n_drafted"] else 0
+    verify = round_model.Curve.of({q: (unit.verify + unit.verify_row * q) / step for q in (1.0, K_MAX + 1.0)})
+    costs = round_model.StepCosts(
+        0.0 if unit.draft_counts_rounds else unit.draft / step,
+        verify,
+        (unit.host + (unit.draft if unit.draft_counts_rounds else 0.0)) / step,
+    )
+    scheme = round_model.Scheme(k, catch_up="eager" if counts["n_catch_up_forwards"] else "lazy")
+    known = acceptance is not None and k > 0
+    best = (
+        round_model.best_k(round_model.profile_of(acceptance, K_MAX), costs, scheme, K_MAX)
+        if acceptance is not None and k > 0
+        else None
+    )
+    return {
+        "break_even_draft_cost_steps": saved / n_forwards / step if n_forwards and saved >= 0 else None,
+        "break_even_acceptance": round_model.break_even_acceptance(costs, scheme) if known else None,
+        "elasticities": {
+            "draft": -draft / wall,
+            "verify": -sum(work.times["verify"] for work in found) / wall,
+            "settle": -sum(work.times["settle"] for work in found) / wall,
+            "host": -sum(work.times["judge"] + work.unattributed_ns for work in found) / wall,
+        },
+        "halved_draft_r": ratio / (1 - draft / wall / 2),
+        "free_draft_r": ratio / (1 - draft / wall) if draft < wall else None,
+        "perfect_acceptance_r": (
+            round_model.predict(round_model.profile_of(1.0, k), costs, scheme).ratio if known else None
+        ),
+        "best_k": {"k": best[0], "r": best[1], "assumes": "acceptance alike at every depth"} if best else None,
+    }
+
+
+_NUMBERS = (
+    "target_step_ns",
+    "c_draft",
+    "c_verify",
+    "c_settle",
+    "c_host",
+    "c_judge",
+    "unattributed",
+    "wall_per_round",
+    "round_steps",
+    "draft_forward_steps",
+    "verify_forward_steps",
+    "shares",
+    "tokens_per_round",
+    "acceptance_rate",
+    "rows_per_verify",
+    "draft_forwards_per_round",
+    "predicted_r",
+    "error",
+    "left_out_predicted_r",
+    "left_out_error",
+    "left_out_median_family_error",
+    "left_out_families",
+    "break_even_draft_cost_steps",
+    "break_even_acceptance",
+    "elasticities",
+    "halved_draft_r",
+    "free_draft_r",
+    "perfect_acceptance_r",
+    "best_k",
+)
+
+
+def _target_steps(rows: pd.DataFrame) -> dict[str, float]:
+    """Time of one target-only token by family, ns: median time over tokens."""
+    steps = {}
+    for family, mine in rows.groupby("family", sort=True):
+        n_tokens = float(np.median(column(mine, "n_emitted")))
+        if n_tokens:
+            steps[str(family)] = float(np.median(column(mine, "decode_ns"))) / n_tokens
+    return steps
+
+
+def _error(predicted: float | None, measured: float | None) -> float | None:
+    return abs(predicted / measured - 1) if predicted is not None and measured else None
+
+
+def verify_curve(rows_ns: FloatArray, target_step_ns: float) -> round_model.Curve:
+    """A micro-benchmark's C(q) as a curve in target steps; ``rows_ns`` is ``[n, 2]`` of (rows, ns)."""
+    return round_model.Curve.of({float(q): float(ns) / target_step_ns for q, ns in rows_ns})

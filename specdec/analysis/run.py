@@ -1,0 +1,134 @@
+"""From the tables of a study to every file of ``results/analysis``.
+
+``documents`` is the analysis as one pure function, so that the audit can make it again; ``analyse`` reads and
+writes around it.
+"""
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from specdec.analysis.claims import make_claims, make_metrics
+from specdec.analysis.cost_model import cost_entry
+from specdec.analysis.speedup import Comparison, compare, speedup_row
+from specdec.analysis.tables import study_tables
+from specdec.analysis.verdict import verdicts
+from specdec.config.study import Analysis
+from specdec.errors import RecordError
+from specdec.records.observation_summary import summarise_observations
+from specdec.records.tables import read_runs
+from specdec.storage import sha256_file, write_json, write_text
+
+SCHEMA_VERSION = 1
+PLOT_COLUMNS = ("phase", "context", "arm", "estimand", "status", "r_gm", "ci_low", "ci_high", "n_families")
+
+
+def analyse(
+    analysis: Analysis,
+    sweep: Path,
+    timing: Path,
+    observations: Path,
+    folder: Path,
+    limit_tokens_per_s: Mapping[int, float] | None = None,
+) -> None:
+    """Analyse a study and write its JSON files and ``speedup.csv`` (for DVC plots) into ``folder``.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Estimand, confidence, checks and seed, decided before the run.
+    sweep, timing : Path
+        ``runs.csv`` of both phases.
+    observations : Path
+        ``observations.parquet``.
+    folder : Path
+        Receives ``speedup``, ``cost_model``, ``verdict``, ``tables``, ``claims`` and ``metrics`` (.json).
+    limit_tokens_per_s : mapping, optional
+        Baseline speed at the memory-bandwidth limit by context, where the machine's bandwidth is known.
+
+    Raises
+    ------
+    RecordError
+        If a table is missing or damaged, or arms of a cell differ in more than speculation.
+    """
+    made = documents(analysis, read_runs(sweep), read_runs(timing), read_observations(observations), limit_tokens_per_s)
+    made["claims"]["inputs"] = input_hashes(sweep, timing, observations)
+    made["claims"]["settings"] = analysis.model_dump()
+    for name, content in made.items():
+        write_json(Path(folder) / f"{name}.json", content)
+    write_text(Path(folder) / "speedup.csv", _plot_table(made["speedup"]["rows"]))
+
+
+def documents(
+    analysis: Analysis,
+    sweep: pd.DataFrame,
+    timing: pd.DataFrame,
+    observations: pd.DataFrame,
+    limit_tokens_per_s: Mapping[int, float] | None = None,
+) -> dict[str, Any]:
+    """The analysis as plain values by file stem; the same input always gives the same output."""
+    comparisons = {"sweep": compare(sweep, analysis), "timing": compare(timing, analysis)}
+    everything = [c for phase in comparisons.values() for c in phase]
+    speedup = [speedup_row(c, analysis, limit_tokens_per_s) for c in everything]
+    runs = {"sweep": sweep, "timing": timing}
+    costs = [cost_entry(c, runs[c.phase]) for c in everything if c.estimand == "decode"]
+    summary = summarise_observations(observations)
+    verdict = verdicts(
+        comparisons["timing"],
+        {(entry["context"], entry["arm"]): entry for entry in costs if entry["phase"] == "timing"},
+        _contexts(everything, observations),
+        analysis,
+    )
+    version = {"schema_version": SCHEMA_VERSION}
+    return {
+        "speedup": version
+        | {"estimand": analysis.estimand, "confidence": analysis.confidence, "seed": analysis.seed, "rows": speedup},
+        "cost_model": version | {"contexts": _by_context(costs)},
+        "verdict": version | verdict,
+        "tables": version | study_tables(speedup, {(e["phase"], e["context"], e["arm"]): e for e in costs}, summary),
+        "claims": version | {"claims": make_claims(speedup, costs, verdict, summary)},
+        "metrics": make_metrics(speedup, verdict),
+    }
+
+
+def read_observations(path: Path) -> pd.DataFrame:
+    """Read the table of draft chains.
+
+    Raises
+    ------
+    RecordError
+        If it is missing or not such a table.
+    """
+    try:
+        return pd.read_parquet(path)
+    except FileNotFoundError:
+        raise RecordError(f"{path}: not found; run the phase that writes it (`snakemake --cores 1`)") from None
+    except (ValueError, OSError) as error:
+        raise RecordError(f"{path}: not a readable table ({error}); delete it and run its phase again") from None
+
+
+def input_hashes(sweep: Path, timing: Path, observations: Path) -> dict[str, str]:
+    """SHA-256 of the three tables, so that the audit sees a changed byte even where no claim moves."""
+    paths = {"sweep": sweep, "timing": timing, "observations": observations}
+    return {name: sha256_file(path) for name, path in paths.items()}
+
+
+def _contexts(comparisons: list[Comparison], observations: pd.DataFrame) -> list[int]:
+    return sorted({c.context for c in comparisons} | {int(context) for context in observations["context"].unique()})
+
+
+def _by_context(costs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    contexts = sorted({entry["context"] for entry in costs})
+    return [{"context": c, "arms": [entry for entry in costs if entry["context"] == c]} for c in contexts]
+
+
+def _plot_table(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, PLOT_COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
