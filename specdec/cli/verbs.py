@@ -14,7 +14,7 @@ class Verb:
 VERBS: dict[str, Verb] = {
     # for people
     "validate": Verb("specdec.cli.validate", "check a parameter file and say what it describes"),
-    "generate": Verb("specdec.decode.generate_command", "generate text speculatively and count what happened"),
+    "generate": Verb("specdec.cli.generate", "generate text speculatively and count what happened"),
     "predict": Verb("specdec.analysis.predict", "predict the speed-up from acceptance and costs"),
     "replay": Verb("specdec.analysis.replay", "replay draft-length policies from the recorded observations"),
     # one per step of the pipeline, called by workflow/rules

@@ -1,6 +1,6 @@
 """The models of a study, each opened once in a process and shared by every arm."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
@@ -20,26 +20,32 @@ Open = Callable[[str, Path, int, Door], Executor]
 
 
 class Loaded:
-    """Executors of the models under ``models/`` (one folder per name), opened when first asked for.
+    """Executors of named models, opened when first asked for.
+
+    ``models`` is the folder that holds one model folder per name, or the folders by name.
 
     Every executor's logits are cut to the rows that the target's tokenizer shares with its model, so
     that both arms of a comparison choose among the same tokens and padding rows are never emitted.
     """
 
-    def __init__(self, models: Path, section: EngineSection, open_one: Open | None = None) -> None:
-        self.models = Path(models)
+    def __init__(self, models: Path | Mapping[str, Path], section: EngineSection, open_one: Open | None = None) -> None:
+        self._folders = models
         self.section = section
         self.n_threads = set_threads(section.threads)
         self.door = Door(resolve_device(section.device))
         self._open = open_one or self._open_real
         self._executors: dict[tuple[str, str, int], Executor] = {}
 
+    def folder(self, name: str) -> Path:
+        """Where a model lies."""
+        return self._folders[name] if isinstance(self._folders, Mapping) else Path(self._folders) / name
+
     def executor(self, kind: str, name: str) -> Executor:
         """The named model, run by this kind of executor."""
         key = (kind, name, 0)
         if key not in self._executors:
-            folder = self.models / name
-            rows = shared_rows(self.models / "target", folder)
+            folder = self.folder(name)
+            rows = shared_rows(self.folder("target"), folder)
             self._executors[key] = self._open(kind, folder, rows, self.door)
         return self._executors[key]
 
@@ -62,7 +68,7 @@ class Loaded:
 
     def eos_ids(self) -> frozenset[int]:
         """End-of-text ids of the target; empty when the study ignores them."""
-        return frozenset(load_card(self.models / "target")["eos_ids"]) if self.section.stop_at_eos else frozenset()
+        return frozenset(load_card(self.folder("target"))["eos_ids"]) if self.section.stop_at_eos else frozenset()
 
     def _open_real(self, kind: str, folder: Path, n_vocabulary: int, door: Door) -> Executor:
         return open_executor(
