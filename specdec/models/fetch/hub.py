@@ -100,9 +100,8 @@ def _sentences(source: Hub) -> Iterator[None]:
     except OSError as error:
         # the size check of a finished file is an OSError without a number; a full disk has one
         if error.errno is not None:
-            raise ModelError(
-                f"{error.filename or cache_folder()}: cannot be written ({error.strerror}); free the disk or set HF_HOME"
-            ) from None
+            place = error.filename or cache_folder()
+            raise ModelError(f"{place}: cannot be written ({error.strerror}); free the disk or set HF_HOME") from None
         raise ModelError(_unreachable(source, "the transfer ended early")) from None
 
 
