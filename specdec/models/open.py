@@ -1,0 +1,75 @@
+"""From an executor's name and a model folder to something that runs; also the device and the threads.
+
+Executors are imported when asked for, so that a process that runs ``static`` never imports transformers.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from specdec.errors import MachineError, ModelError
+from specdec.models.door import Door
+from specdec.models.executor import Executor
+
+
+def open_executor(
+    kind: str,
+    folder: Path,
+    *,
+    dtype: torch.dtype,
+    device: torch.device,
+    n_vocabulary: int,
+    door: Door,
+) -> Executor:
+    """Load the model in ``folder`` into an executor of this kind.
+
+    ``n_vocabulary`` logit columns are returned (``specdec.models.vocabulary.shared_rows``); ``door`` is the
+    one counted door of the device, shared by every executor on it.
+
+    Raises
+    ------
+    ModelError
+        If the kind is unknown, or the folder cannot be read as one of its models.
+    """
+    if kind not in OPENERS:
+        raise ModelError(f"executor {kind!r} is not known; use one of {', '.join(sorted(OPENERS))}")
+    return OPENERS[kind](folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door)
+
+
+def _open_static(folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door) -> Executor:
+    from specdec.models.static import StaticExecutor
+
+    return StaticExecutor.load(folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door)
+
+
+def _open_hf(folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door) -> Executor:
+    from specdec.models.hf import HfExecutor
+
+    return HfExecutor.load(folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door)
+
+
+OPENERS: dict[str, Callable[..., Executor]] = {"static": _open_static, "hf": _open_hf}
+
+
+def resolve_device(name: str) -> torch.device:
+    """``auto`` takes CUDA where it is usable; ``cuda`` asked for and absent is an error, never a silent CPU.
+
+    Raises
+    ------
+    MachineError
+        If ``cuda`` is asked for and torch sees no such device.
+    """
+    usable = torch.cuda.is_available()
+    if name == "cuda" and not usable:
+        built = "torch sees no CUDA device" if torch.version.cuda else "this torch is built without CUDA"
+        raise MachineError(f"engine.device: cuda is asked for, but {built}; use cpu or auto")
+    return torch.device("cuda" if usable and name in ("auto", "cuda") else "cpu")
+
+
+def set_threads(n: int) -> int:
+    """Give torch ``n`` CPU threads (0: every core that this process may use); return how many it has now."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    torch.set_num_threads(n or allowed)
+    return torch.get_num_threads()

@@ -1,0 +1,106 @@
+"""The project's own forward: fused weights, keys and values written at positions, no transformers import.
+
+The reference for speed on every device; ``hf`` is the reference for values.
+"""
+
+from pathlib import Path
+
+import torch
+
+from specdec.errors import ModelError
+from specdec.models.architecture import Architecture
+from specdec.models.attention import causal_mask
+from specdec.models.door import Door
+from specdec.models.executor import Cache
+from specdec.models.fuse import build_network
+from specdec.models.network import Network, Placement, hidden_states, logits
+from specdec.models.rope import rope_tables
+from specdec.models.static_cache import StaticCache
+from specdec.models.weights import load_architecture, load_weights
+
+
+class StaticExecutor:
+    """A network with static caches; see ``specdec.models.executor.Executor`` for the contract."""
+
+    kind = "static"
+
+    def __init__(
+        self, network: Network, *, n_vocabulary: int, dtype: torch.dtype, device: torch.device, door: Door
+    ) -> None:
+        self.network = network
+        self.architecture: Architecture = network.architecture
+        self.n_vocabulary = n_vocabulary
+        self.n_positions = network.architecture.n_positions
+        self.dtype = dtype
+        self.device = device
+        self.door = door
+        self._cosine, self._signed_sine = rope_tables(self.architecture, 0, dtype, device)
+
+    @classmethod
+    def load(
+        cls, folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door
+    ) -> "StaticExecutor":
+        """Read a model folder in the transformers format.
+
+        Raises
+        ------
+        ModelError
+            If the folder is not whole or the model is not one that this forward computes.
+        """
+        architecture = load_architecture(folder)
+        network = build_network(
+            architecture, load_weights(folder, dtype, device), n_vocabulary=n_vocabulary, origin=str(folder)
+        )
+        return cls(network, n_vocabulary=n_vocabulary, dtype=dtype, device=device, door=door)
+
+    def open(self, capacity: int) -> StaticCache:
+        """An empty cache for up to ``capacity`` tokens, or the model's positions if those are fewer."""
+        capacity = min(capacity, self.n_positions)
+        if self._cosine.shape[0] < capacity:
+            self._cosine, self._signed_sine = rope_tables(self.architecture, capacity, self.dtype, self.device)
+        return StaticCache(self.architecture, capacity, self.dtype, self.device)
+
+    @torch.inference_mode()
+    def forward(self, ids: torch.Tensor, position: int, cache: Cache, last_only: bool = False) -> torch.Tensor:
+        """Logits ``[q, V]``, or ``[1, V]`` with ``last_only``; see the protocol."""
+        hidden = self.hidden(ids, position, cache)
+        return logits(self.network, hidden[-1:] if last_only else hidden)
+
+    @torch.inference_mode()
+    def hidden(self, ids: torch.Tensor, position: int, cache: Cache) -> torch.Tensor:
+        """Run ``ids`` int64 ``[q]``; return ``[q, hidden]`` before the final norm, and fill the cache.
+
+        Raises
+        ------
+        ValueError
+            If ``position`` is not the cache's length.
+        ModelError
+            If the block would pass the end of the cache or of the model's positions.
+        """
+        held = own_cache(cache)
+        q = ids.shape[0]
+        stop = position + q
+        if position != held.length:
+            raise ValueError(f"a block at position {position} does not follow a cache of {held.length} tokens")
+        if stop > held.capacity:
+            raise ModelError(
+                f"{stop} tokens do not fit a cache of {held.capacity} (the model has {self.n_positions} positions); "
+                "use a shorter prompt or fewer new tokens"
+            )
+        placement = Placement(
+            slots=slice(position, stop),
+            n_visible=stop,
+            cosine=self._cosine[position:stop],
+            signed_sine=self._signed_sine[position:stop],
+            mask=causal_mask(q, stop, self.dtype, self.device),
+        )
+        states = hidden_states(self.network, ids, placement, held.keys, held.values)
+        held.advance(q)
+        return states
+
+
+def own_cache(cache: Cache) -> StaticCache:
+    """The cache as a static one; ``TypeError`` for a cache that another kind of executor opened."""
+    if not isinstance(cache, StaticCache):
+        raise TypeError(f"{type(cache).__name__} was not opened by this executor; use its own open()")
+    return cache
