@@ -62,7 +62,8 @@ class HfExecutor:
             If the folder is not whole, or a layer cannot be rolled back.
         """
         architecture = load_architecture(folder)
-        transformers_logging.disable_progress_bar()  # a bar per load would bury the study's own progress
+        # a bar per load would bury the study's own progress
+        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         try:
             model = AutoModelForCausalLM.from_pretrained(
                 str(folder),
@@ -75,8 +76,9 @@ class HfExecutor:
         except (OSError, ValueError) as error:
             first_line = (str(error).splitlines() or [type(error).__name__])[0]
             raise ModelError(f"{folder}: transformers cannot read it ({first_line}); fetch the model again") from None
+        torch.nn.Module.to(model, device)  # through the base class: transformers' wrapper has no usable type
         return cls(
-            model.to(device).eval(),
+            model.eval(),
             n_vocabulary=n_vocabulary,
             n_positions=architecture.n_positions,
             device=device,

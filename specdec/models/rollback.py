@@ -6,6 +6,7 @@ lengths to keep, so the translation stands here alone, and the result is checked
 """
 
 from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
 
 
 def keep_first(cache: DynamicCache, length: int) -> None:
@@ -23,5 +24,6 @@ def keep_first(cache: DynamicCache, length: int) -> None:
         raise ValueError(f"cannot keep {length} tokens of a cache that holds {held}")
     cache.crop(length - held)
     for index, layer in enumerate(cache.layers):
-        if layer.get_seq_length() != length:
-            raise RuntimeError(f"layer {index} holds {layer.get_seq_length()} tokens after a rollback to {length}")
+        left = layer.get_seq_length() if isinstance(layer, DynamicLayer) else None
+        if left != length:
+            raise RuntimeError(f"layer {index} holds {left} tokens after a rollback to {length}")
