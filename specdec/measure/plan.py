@@ -1,0 +1,141 @@
+"""The protocol of one cell as plain data: which arm is visited when, and in which process.
+
+A visit is one arm in one block. Even blocks run the arms in order, odd ones in reverse (A B, then B A), so
+that a drift which is linear in time hits both arms of a pair alike. No torch here: the process that
+plans never loads a model.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from specdec.config.arms import Arm
+from specdec.config.study import EngineSection, Sweep, Timing
+from specdec.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One arm in one block; ``order`` is its running number within the cell."""
+
+    block: int
+    order: int
+    arm: str
+    n_warmups: int
+    n_repeats: int
+    n_phase_repeats: int
+
+
+@dataclass(frozen=True)
+class Session:
+    """Everything that one measuring process needs. ``labels`` are the columns that all its rows share."""
+
+    labels: Mapping[str, Any]
+    arms: Mapping[str, Arm]
+    baselines: Mapping[str, str]
+    engine: EngineSection
+    models: Path
+    prompt: tuple[int, ...]
+    n_blocks: int
+    visits: tuple[Visit, ...]
+
+    def title(self, visit: Visit) -> str:
+        """For progress lines and errors."""
+        names = list(self.arms)
+        cell = f"{self.labels['phase']} {self.labels['context']}/{self.labels['family']}"
+        position = visit.order % len(names) + 1
+        return f"{cell}: block {visit.block + 1}/{self.n_blocks}, arm {visit.arm} ({position}/{len(names)})"
+
+
+def plan_visits(section: Sweep | Timing) -> tuple[Visit, ...]:
+    """Visits in the order in which they are made; ``section.blocks`` pairs of blocks.
+
+    In the first block each arm is followed by one repeat with the phase probe: the split of its costs.
+    """
+    names = list(section.arms)
+    visits: list[Visit] = []
+    for block in range(2 * section.blocks):
+        for name in names if block % 2 == 0 else reversed(names):
+            visits.append(
+                Visit(
+                    block=block,
+                    order=len(visits),
+                    arm=name,
+                    n_warmups=section.warmups,
+                    n_repeats=section.repeats,
+                    n_phase_repeats=1 if block == 0 else 0,
+                )
+            )
+    return tuple(visits)
+
+
+def group_visits(visits: Sequence[Visit], process: str) -> tuple[tuple[Visit, ...], ...]:
+    """Visits that share a process: each its own (``fresh``), or all of the cell (``session``)."""
+    groups = {"fresh": tuple((visit,) for visit in visits), "session": (tuple(visits),)}
+    return groups[process]
+
+
+def find_baselines(arms: Mapping[str, Arm], engine: EngineSection, section: str) -> dict[str, str]:
+    """For each arm the first target-only arm that shares everything but speculation with it.
+
+    Raises
+    ------
+    ConfigError
+        Case S3: no target-only arm has the same shared keys; the message names the key that differs.
+    """
+    plain = {name: arm.shared(engine) for name, arm in arms.items() if not arm.speculative}
+    found: dict[str, str] = {}
+    for name, arm in arms.items():
+        shared = arm.shared(engine)
+        match = next((other for other, keys in plain.items() if keys == shared), None)
+        if match is None:
+            raise ConfigError(_why_no_baseline(f"{section}.arms.{name}", shared, plain))
+        found[name] = match
+    return found
+
+
+def _why_no_baseline(key: str, shared: Mapping[str, Any], plain: Mapping[str, Mapping[str, Any]]) -> str:
+    if not plain:
+        return f"{key}: no target-only arm to compare with; add an arm with drafter kind none"
+    differing = {other: sorted(k for k in shared if keys.get(k) != shared[k]) for other, keys in plain.items()}
+    nearest = min(differing, key=lambda other: len(differing[other]))
+    first = differing[nearest][0]
+    return (
+        f"{key}: {first} is {shared[first]!r} but {plain[nearest].get(first)!r} in its baseline {nearest}; compared "
+        f"arms may differ in speculation alone, so add a target-only arm with {first} {shared[first]!r}"
+    )
+
+
+EQUAL_WORK = (
+    "executor",
+    "device",
+    "dtype",
+    "threads",
+    "prefill_chunk",
+    "max_new_tokens",
+    "prompt_hash",
+    "n_prompt",
+)
+
+
+def require_equal_work(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Case S3 once more, on what really ran: finished rows of an arm and of its baseline agree.
+
+    Raises
+    ------
+    ConfigError
+        Naming the first column that differs.
+    """
+    seen: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        if row["status"] == "ok":
+            seen.setdefault(row["arm"], row)
+    for name, row in seen.items():
+        baseline = seen.get(row["baseline"], row)
+        for key in EQUAL_WORK:
+            if row[key] != baseline[key]:
+                raise ConfigError(
+                    f"arm {name}: {key} was {row[key]!r} but {baseline[key]!r} in its baseline {row['baseline']}; "
+                    "make them equal, compared arms may differ in speculation alone"
+                )

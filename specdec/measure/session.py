@@ -1,0 +1,238 @@
+"""What one measuring process does: load once, and for each visit prefill, warm, repeat.
+
+A repeat rolls every cache back to the prompt and times decoding alone; the prefill is timed apart, once
+per visit. Everything that could happen for the first time inside a timed span is made to happen before:
+a short prompt touches the weights, every block length is run once, whole generations warm up (they are
+kept and labelled). Collecting garbage waits until the visit is over.
+"""
+
+import gc
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import psutil
+import torch
+
+from specdec.config.arms import Arm
+from specdec.decode.assemble import assemble
+from specdec.decode.committed import Committed
+from specdec.decode.engine import Engine
+from specdec.decode.loaded import Loaded
+from specdec.decode.loop import decode
+from specdec.decode.parts import Draft, Round
+from specdec.errors import SpecdecError
+from specdec.measure.clocks import Clock, Span, clock_for, timed
+from specdec.measure.condition import (
+    peak_device_bytes,
+    read_condition,
+    reset_peak_device_bytes,
+    resident_bytes,
+    stolen_between,
+)
+from specdec.measure.instrument import PhaseTimes, Probe, instrument
+from specdec.measure.plan import Session, Visit
+from specdec.records.columns import COUNTS, TIMES
+from specdec.records.rows import PHASES, Row
+from specdec.storage import sha256_json
+
+N_TOUCH = 8
+"""Prompt tokens that touch the weights before the timed prefill (a first forward also packs and pages in)."""
+
+
+def run(session: Session, say: Callable[[str], None]) -> list[Row]:
+    """Load the models of ``session`` and make its visits; ``say`` gets one line before each.
+
+    Returns rows for ``specdec.records.cells``; ``first_divergence`` is left for the cell, which knows the
+    baseline's tokens.
+    """
+    loaded = Loaded(session.models, session.engine)
+    return make_visits(session, lambda arm: assemble(arm, loaded), clock_for(loaded.door), say)
+
+
+def make_visits(
+    session: Session, engine_of: Callable[[Arm], Engine], clock: Clock, say: Callable[[str], None]
+) -> list[Row]:
+    """``run`` over engines from anywhere (the seam for tests)."""
+    rows: list[Row] = []
+    for visit in session.visits:
+        say(session.title(visit))
+        engine = engine_of(session.arms[visit.arm])
+        rows += _visit(session, visit, engine, clock)
+        del engine  # its caches go before the next arm opens its own
+    return rows
+
+
+@dataclass(frozen=True)
+class _Prefilled:
+    committed: Committed
+    prefill: Span
+    target_prefill_ns: int
+
+
+def _visit(session: Session, visit: Visit, engine: Engine, clock: Clock) -> Iterator[Row]:
+    arm = session.arms[visit.arm]
+    common = {
+        **session.labels,
+        "arm": visit.arm,
+        "baseline": session.baselines[visit.arm],
+        "executor": arm.executor or session.engine.executor,
+        "device": engine.door.device.type,
+        "dtype": session.engine.dtype,
+        "threads": torch.get_num_threads(),
+        "prefill_chunk": session.engine.prefill_chunk,
+        "max_new_tokens": session.engine.max_new_tokens,
+        "lossless": engine.acceptance.lossless,
+        "text_valid": engine.acceptance.text_valid,
+        "block": visit.block,
+        "order": visit.order,
+        "process": process_label(),
+    }
+    prepared: _Prefilled | str
+    try:
+        prepared = _prepare(engine, session.prompt, arm.k_max, clock)
+    except SpecdecError:
+        raise
+    except Exception as error:
+        prepared = f"prefill: {_words(error)}"
+    n_timed = visit.n_warmups + visit.n_repeats
+    for repeat in range(n_timed + visit.n_phase_repeats):
+        level = "off" if repeat < n_timed else "phases"
+        own = {**common, "probe_level": level, "repeat": repeat, "warmup": repeat < visit.n_warmups}
+        yield _failed(own, prepared) if isinstance(prepared, str) else _repeat(engine, level, prepared, own, clock)
+
+
+def _prepare(engine: Engine, prompt: tuple[int, ...], k: int, clock: Clock) -> _Prefilled:
+    """Touch the weights, prefill (timed), run every block length once, and go back to the prompt."""
+    engine.prefill(prompt[:N_TOUCH])
+    probe = Probe(clock)
+    # only `begin` runs inside a prefill, so of all probes the target's prefill alone is met
+    committed, span = timed(lambda: instrument(engine, "phases", probe).prefill(prompt), clock)
+    warm_shapes(engine, committed, k)
+    engine.rewind(committed)
+    return _Prefilled(committed, span, probe.times.target_prefill_ns)
+
+
+def warm_shapes(engine: Engine, committed: Committed, k: int) -> None:
+    """Run the target over 1 .. k+1 tokens and the drafter over 1 and 2, where the text has room for them."""
+    room = engine.limits.room(committed) - 1
+    for depth in range(min(k, room) + 1):
+        engine.verifier.restore(committed)
+        engine.verifier.score(committed, Draft(committed.anchor.repeat(depth), None, "warm"))
+        engine.verifier.settle(committed, 1)
+    if k == 0 or room < 2:
+        return
+    engine.drafter.propose(committed, k, engine.controller)
+    engine.drafter.settle(committed)
+    # as after a fully accepted draft: one more token is committed than the drafter has seen
+    committed.commit([committed.ids[-1]], committed.anchor.clone())
+    engine.drafter.propose(committed, 1, engine.controller)
+    engine.drafter.settle(committed)
+
+
+def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, Any], clock: Clock) -> Row:
+    committed = prepared.committed
+    probe = Probe(clock)
+    probed = instrument(engine, level, probe)
+    started_at = datetime.now(UTC).isoformat(timespec="microseconds")
+    before = read_condition()
+    reset_peak_device_bytes(engine.door.device)
+    try:
+        engine.rewind(committed)
+        with garbage_kept():
+            rounds, span = timed(lambda: list(decode(probed, committed)), clock)
+    except SpecdecError:
+        raise
+    except Exception as error:
+        return _failed(own, _words(error), started_at)
+    tokens = committed.ids[committed.n_prompt :]
+    return {
+        **own,
+        "status": "ok",
+        "reason": None,
+        "started_at": started_at,
+        "prefill_ns": prepared.prefill.host_ns,
+        "target_prefill_ns": prepared.target_prefill_ns,
+        "decode_ns": span.host_ns,
+        "device_decode_ns": span.device_ns,
+        **_phase_columns(probe.times, level),
+        **count(engine, committed, rounds),
+        "stopped": engine.limits.stopped(committed),
+        "tokens_hash": sha256_json(tokens),
+        "first_divergence": None,
+        "rss_bytes": resident_bytes(),
+        "peak_device_bytes": peak_device_bytes(engine.door.device),
+        "load_average": before.load_average,
+        "steal_ns": stolen_between(before, read_condition()),
+        "cpu_mhz": before.cpu_mhz,
+        "tokens": tokens,
+        "rounds": [[r.n_drafted, r.n_reached, r.n_accepted, len(r.emitted)] for r in rounds],
+    }
+
+
+def count(engine: Engine, committed: Committed, rounds: list[Round]) -> dict[str, int]:
+    """The count columns of a generation that ran since ``engine.rewind``."""
+    target, draft, traffic = engine.verifier.tally, engine.drafter.tally, engine.door.traffic
+    return {
+        "n_prompt": committed.n_prompt,
+        "n_emitted": sum(len(r.emitted) for r in rounds),
+        "n_rounds": len(rounds),
+        "n_drafted": sum(r.n_drafted for r in rounds),
+        "n_reached": sum(r.n_reached for r in rounds),
+        "n_accepted": sum(r.n_accepted for r in rounds),
+        "n_recovered": sum(r.n_recovered for r in rounds),
+        "n_bonus": sum(r.n_bonus for r in rounds),
+        "n_plain": sum(r.n_plain for r in rounds),
+        "n_verify_forwards": target.forwards.get("verify", 0),
+        "n_repair_forwards": target.forwards.get("repair", 0),
+        "n_draft_forwards": draft.forwards.get("draft", 0),
+        "n_catch_up_forwards": draft.forwards.get("catch_up", 0),
+        "n_draft_rows": draft.rows.get("draft", 0) + draft.rows.get("catch_up", 0),
+        "n_verify_rows": target.rows.get("verify", 0),
+        "n_blocking_reads": traffic.n_blocking_reads,
+        "n_uploads": traffic.n_uploads,
+        "uploaded_bytes": traffic.uploaded_bytes,
+        "downloaded_bytes": traffic.downloaded_bytes,
+    }
+
+
+def process_label() -> str:
+    """``<pid>-<start time in ms>``: a pid alone is used again by the system."""
+    return f"{os.getpid()}-{round(psutil.Process().create_time() * 1000)}"
+
+
+@contextmanager
+def garbage_kept() -> Iterator[None]:
+    """Collect now, then not until the span is over."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _phase_columns(times: PhaseTimes, level: str) -> dict[str, int | None]:
+    return {name: getattr(times, name) if level == "phases" else None for name in PHASES}
+
+
+def _failed(own: Mapping[str, Any], reason: str, started_at: str | None = None) -> Row:
+    nulls = {column.name: None for column in TIMES + COUNTS}
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    return {
+        **own,
+        **nulls,
+        "status": "failed",
+        "reason": reason,
+        "started_at": started_at or now,
+        "tokens": [],
+        "rounds": [],
+    }
+
+
+def _words(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
