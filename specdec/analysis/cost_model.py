@@ -130,7 +130,7 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame) -> dict[str, Any]:
     """
     here = runs[(runs["phase"] == comparison.phase) & (runs["context"] == comparison.context)]
     found = [work for work in works(probed(here[here["arm"] == comparison.arm])) if work.counts["n_rounds"]]
-    step_ns = _target_steps(headline(here[here["arm"] == comparison.baseline]))
+    step_ns = target_steps(headline(here[here["arm"] == comparison.baseline]))
     entry: dict[str, Any] = {
         "phase": comparison.phase,
         "context": comparison.context,
@@ -269,7 +269,7 @@ _NUMBERS = (
 )
 
 
-def _target_steps(rows: pd.DataFrame) -> dict[str, float]:
+def target_steps(rows: pd.DataFrame) -> dict[str, float]:
     """Time of one target-only token by family, ns: median time over tokens."""
     steps = {}
     for family, mine in rows.groupby("family", sort=True):

@@ -14,14 +14,15 @@ import pandas as pd
 
 from specdec.analysis.claims import make_claims, make_metrics
 from specdec.analysis.cost_model import cost_entry
+from specdec.analysis.policy_choice import choose_policies
 from specdec.analysis.speedup import Comparison, compare, speedup_row
 from specdec.analysis.tables import study_tables
+from specdec.analysis.tables_in import input_hashes, read_observations
 from specdec.analysis.verdict import verdicts
 from specdec.config.study import Analysis
-from specdec.errors import RecordError
 from specdec.records.observation_summary import summarise_observations
 from specdec.records.tables import read_runs
-from specdec.storage import sha256_file, write_json, write_text
+from specdec.storage import write_json, write_text
 
 SCHEMA_VERSION = 1
 PLOT_COLUMNS = ("phase", "context", "arm", "estimand", "status", "r_gm", "ci_low", "ci_high", "n_families")
@@ -46,7 +47,7 @@ def analyse(
     observations : Path
         ``observations.parquet``.
     folder : Path
-        Receives ``speedup``, ``cost_model``, ``verdict``, ``tables``, ``claims`` and ``metrics`` (.json).
+        Receives ``speedup``, ``cost_model``, ``verdict``, ``policies``, ``tables``, ``claims``, ``metrics`` (.json).
     limit_tokens_per_s : mapping, optional
         Baseline speed at the memory-bandwidth limit by context, where the machine's bandwidth is known.
 
@@ -89,32 +90,11 @@ def documents(
         | {"estimand": analysis.estimand, "confidence": analysis.confidence, "seed": analysis.seed, "rows": speedup},
         "cost_model": version | {"contexts": _by_context(costs)},
         "verdict": version | verdict,
+        "policies": version | {"contexts": choose_policies(observations, sweep)},
         "tables": version | study_tables(speedup, {(e["phase"], e["context"], e["arm"]): e for e in costs}, summary),
         "claims": version | {"claims": make_claims(speedup, costs, verdict, summary)},
         "metrics": make_metrics(speedup, verdict),
     }
-
-
-def read_observations(path: Path) -> pd.DataFrame:
-    """Read the table of draft chains.
-
-    Raises
-    ------
-    RecordError
-        If it is missing or not such a table.
-    """
-    try:
-        return pd.read_parquet(path)
-    except FileNotFoundError:
-        raise RecordError(f"{path}: not found; run the phase that writes it (`snakemake --cores 1`)") from None
-    except (ValueError, OSError) as error:
-        raise RecordError(f"{path}: not a readable table ({error}); delete it and run its phase again") from None
-
-
-def input_hashes(sweep: Path, timing: Path, observations: Path) -> dict[str, str]:
-    """SHA-256 of the three tables, so that the audit sees a changed byte even where no claim moves."""
-    paths = {"sweep": sweep, "timing": timing, "observations": observations}
-    return {name: sha256_file(path) for name, path in paths.items()}
 
 
 def _contexts(comparisons: list[Comparison], observations: pd.DataFrame) -> list[int]:

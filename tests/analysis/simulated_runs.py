@@ -56,7 +56,9 @@ def simulate(
     for context in contexts:
         for index in range(n_families):
             common = float(np.exp(rng.normal(0, machine.family_noise)))
-            rows += _cell(arms, phase, context, f"family_{index:02d}", common, n_emitted, n_blocks, n_repeats, machine, rng)
+            rows += _cell(
+                arms, phase, context, f"family_{index:02d}", common, n_emitted, n_blocks, n_repeats, machine, rng
+            )
     return pd.DataFrame({c.name: pd.array([row[c.name] for row in rows], dtype=_DTYPES[c.kind]) for c in RUNS})
 
 

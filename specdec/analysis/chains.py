@@ -1,0 +1,211 @@
+"""Exact replay of draft-length policies on recorded chains: the same rounds and forwards as a live run.
+
+Greedy drafting depends on the committed prefix alone, and the committed text is always the target's own,
+so the chain recorded after position p is what any policy would draft there, cut at its own length. This
+module follows the loop's rules for room and for the end of the text; times do not enter here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from specdec.analysis.estimands import FloatArray
+from specdec.analysis.policies import Policy, Signals
+from specdec.errors import RecordError
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Chains of one prompt; arrays are ``[n_positions, k_max]``, row p starting behind emitted token p.
+
+    ``n_accepted`` int64 ``[n_positions]`` is the length of each chain's accepted prefix; ``n_tokens`` the
+    length of the text, the prefill's token included.
+    """
+
+    context: int
+    family: str
+    prompt_hash: str
+    n_tokens: int
+    k_max: int
+    confidence: FloatArray
+    entropy: FloatArray
+    margin: FloatArray
+    n_accepted: NDArray[np.int64]
+
+    def signals(self, position: int, depth: int) -> Signals:
+        """What the drafter knew about the token at ``depth`` (from 1)."""
+        at = (position, depth - 1)
+        return Signals(float(self.confidence[at]), float(self.entropy[at]), float(self.margin[at]))
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of a replay under the names of the run table; ``n_emitted`` leaves out the prefill's token."""
+
+    n_rounds: int = 0
+    n_drafted: int = 0
+    n_reached: int = 0
+    n_accepted: int = 0
+    n_recovered: int = 0
+    n_bonus: int = 0
+    n_plain: int = 0
+    n_draft_forwards: int = 0
+    n_catch_up_forwards: int = 0
+    n_verify_forwards: int = 0
+    n_verify_rows: int = 0
+    n_emitted: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Counts)})
+
+    def as_json(self) -> dict[str, int]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ReplayedRound:
+    """One round: what was drafted, decided, accepted, emitted, and whether the last token was the target's own."""
+
+    n_drafted: int
+    n_reached: int
+    n_accepted: int
+    n_emitted: int
+
+
+def read_chains(rows: pd.DataFrame) -> list[Chains]:
+    """Chains of every prompt of an observation table, sorted by context and family.
+
+    Raises
+    ------
+    RecordError
+        If a chain is missing in the middle of a text.
+    """
+    return [_chains(mine) for _, mine in rows.groupby(["context", "family", "prompt_hash"], sort=True)]
+
+
+def replay(chains: Chains, policy: Policy, max_new: int, *, bonus: bool = True) -> Iterator[ReplayedRound]:
+    """Play a policy over one prompt, round by round.
+
+    Parameters
+    ----------
+    chains : Chains
+        Recorded to at least ``policy.k_max``.
+    policy : Policy
+        Reset here.
+    max_new : int
+        Limit on emitted tokens, the prefill's token included; the text may end earlier.
+    bonus : bool
+        Whether a fully accepted draft yields one token of the target's own.
+
+    Notes
+    -----
+    The first emitted token (index 0) is the prefill's. A round may draft one token less than may still be
+    emitted, because the target adds one of its own. What lies behind the end of the text was never reached.
+    """
+    if policy.k_max > chains.k_max:
+        raise RecordError(
+            f"observations: chains are {chains.k_max} deep, the policy drafts up to {policy.k_max}; "
+            f"record deeper ones (observations.k_max) or lower k"
+        )
+    policy.reset()
+    end = min(chains.n_tokens, max_new)
+    position = 0
+    while position < end - 1:
+        n_planned = min(policy.plan(), max_new - (position + 1) - 1)
+        n_drafted = _drafted(chains, policy, position, n_planned)
+        standing = min(int(chains.n_accepted[position]), n_drafted)
+        rejected = standing < n_drafted
+        wanted = standing + (1 if rejected or n_drafted == 0 or bonus else 0)
+        left = end - 1 - position
+        n_emitted = min(wanted, left)
+        n_accepted = min(standing, left)
+        n_reached = n_accepted if n_emitted < wanted else min(standing + 1, n_drafted)
+        yield ReplayedRound(n_drafted, n_reached, n_accepted, n_emitted)
+        policy.observe(n_drafted, n_accepted)
+        position += n_emitted
+
+
+def count(rounds: Iterator[ReplayedRound], *, catch_up: str = "lazy") -> Counts:
+    """Sum rounds into the counts of a run.
+
+    ``catch_up`` is ``lazy`` or ``fixed2`` (a pending token rides along with the next draft forward: one
+    forward per drafted token), or ``eager``: one more forward after each round that leaves a token pending, which is
+    one that emits more than it drafted.
+    """
+    eager = {"lazy": 0, "fixed2": 0, "eager": 1}[catch_up]
+    total = Counts()
+    for r in rounds:
+        own = r.n_emitted - r.n_accepted
+        full = r.n_accepted == r.n_drafted
+        total += Counts(
+            n_rounds=1,
+            n_drafted=r.n_drafted,
+            n_reached=r.n_reached,
+            n_accepted=r.n_accepted,
+            n_recovered=own if not full else 0,
+            n_bonus=own if full and r.n_drafted else 0,
+            n_plain=own if not r.n_drafted else 0,
+            n_draft_forwards=r.n_drafted,
+            n_catch_up_forwards=eager * (r.n_emitted == r.n_drafted + 1),
+            n_verify_forwards=1,
+            n_verify_rows=r.n_drafted + 1,
+            n_emitted=r.n_emitted,
+        )
+    return total
+
+
+def perfect_stop(chains: Chains, k_max: int, max_new: int) -> Iterator[ReplayedRound]:
+    """The oracle that drafts exactly the tokens that will be accepted, up to ``k_max``, and none besides."""
+    end = min(chains.n_tokens, max_new)
+    position = 0
+    while position < end - 1:
+        left = end - 1 - position
+        n = min(int(chains.n_accepted[position]), k_max, max_new - (position + 1) - 1, left)
+        n_emitted = min(n + 1, left)
+        yield ReplayedRound(n, n, n, n_emitted)
+        position += n_emitted
+
+
+def _drafted(chains: Chains, policy: Policy, position: int, n_planned: int) -> int:
+    for depth in range(1, n_planned + 1):
+        if depth == n_planned or not policy.goes_on(depth, chains.signals(position, depth)):
+            return depth
+    return 0
+
+
+def _chains(rows: pd.DataFrame) -> Chains:
+    context, family, prompt_hash = (rows[name].iloc[0] for name in ("context", "family", "prompt_hash"))
+    ordered = rows.sort_values(["position", "depth"], kind="stable")
+    k_max = int(ordered["depth"].max())
+    n_positions = int(ordered["position"].max()) + 1
+    expected = np.repeat(np.arange(n_positions), k_max), np.tile(np.arange(1, k_max + 1), n_positions)
+    places = ordered["position"].to_numpy(dtype=np.int64), ordered["depth"].to_numpy(dtype=np.int64)
+    if not all(np.array_equal(a, b) for a, b in zip(places, expected, strict=True)):
+        raise RecordError(
+            f"observations: {context}/{family} lacks chains (not every position has depths 1 to {k_max}); "
+            f"delete the table and run its phase again"
+        )
+
+    def grid(name: str) -> FloatArray:
+        values: FloatArray = ordered[name].to_numpy(dtype=float, na_value=np.nan).reshape(n_positions, k_max)
+        return values
+
+    inside = grid("target_token") >= 0
+    index = np.add.outer(np.arange(n_positions), np.arange(1, k_max + 1))
+    standing = np.cumprod(inside & (grid("accepted") > 0), axis=1).sum(axis=1)
+    n_tokens = int(index[inside].max()) + 1 if inside.any() else 1
+    return Chains(
+        int(context),
+        str(family),
+        str(prompt_hash),
+        n_tokens,
+        k_max,
+        grid("confidence"),
+        grid("entropy"),
+        grid("margin"),
+        standing.astype(np.int64),
+    )

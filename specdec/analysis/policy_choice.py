@@ -1,0 +1,53 @@
+"""The best draft-length policy of a study: recorded chains, and step costs that the sweep measured.
+
+Both come from development families, so the confirmatory run's families stay unseen.
+"""
+
+from typing import Any
+
+import pandas as pd
+
+from specdec.analysis.cells import headline, probed
+from specdec.analysis.chains import read_chains
+from specdec.analysis.cost_model import fit, target_steps, works
+from specdec.analysis.policy_search import search
+from specdec.analysis.round_model import Curve, StepCosts
+
+
+def choose_policies(observations: pd.DataFrame, sweep: pd.DataFrame) -> list[dict[str, Any]]:
+    """Best policy, regrets and all candidates by context of the observations.
+
+    Step costs are fitted over the sweep's arms that draft with a model, at the same context (all of them
+    together: a sweep of several draft models gives their mean). A context that the
+    sweep did not time has ``status`` "not measured" and a reason.
+    """
+    found = []
+    for context, rows in observations.groupby("context", sort=True):
+        entry: dict[str, Any] = {"context": int(rows["context"].iloc[0]), "status": "measured", "reason": None}
+        prompts = read_chains(rows)
+        k_max = min(chains.k_max for chains in prompts)
+        costs = sweep_costs(sweep[sweep["context"] == context], k_max)
+        if costs is None:
+            reason = "the sweep has no probed repeat of an arm with a draft model at this context"
+            found.append(entry | {"status": "not measured", "reason": reason})
+            continue
+        max_new = max(chains.n_tokens for chains in prompts)
+        found.append(entry | {"n_prompts": len(prompts)} | search(prompts, costs, max_new))
+    return found
+
+
+def sweep_costs(sweep: pd.DataFrame, k_max: int) -> StepCosts | None:
+    """Step costs in target steps, fitted over every sweep arm that drafts with a model; None without one."""
+    rows = probed(sweep)
+    drafting = rows[rows["n_draft_forwards"].fillna(0) > 0]
+    baselines = headline(sweep[sweep["arm"].isin(set(drafting["baseline"]))])
+    steps = target_steps(baselines)
+    found = [work for _, mine in drafting.groupby("arm", sort=True) for work in works(mine)]
+    if not found or not steps:
+        return None
+    step = sum(steps.values()) / len(steps)
+    unit = fit(found)
+    host = unit.host / step
+    blocks = {float(q): (unit.verify + unit.verify_row * q) / step for q in (2, k_max + 1)}
+    # a plain round is a target-only step, and that is the unit: the fit need not be asked
+    return StepCosts(unit.draft / step, Curve.of({1.0: max(1 - host, 0.0)} | blocks), host)

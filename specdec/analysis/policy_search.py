@@ -1,0 +1,114 @@
+"""Which policy is best on recorded chains, given measured step costs, and how far it is from perfect.
+
+Development families only: the chains are recorded there alone, so a choice made here cannot have seen a
+held-out family.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from specdec.analysis.chains import Chains, Counts, ReplayedRound, count, perfect_stop, replay
+from specdec.analysis.policies import parse_policy
+from specdec.analysis.round_model import StepCosts
+
+THRESHOLDS = {
+    "confidence": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    "margin": (0.1, 0.2, 0.4, 0.6, 0.8),
+    "entropy": (0.25, 0.5, 1.0, 1.5, 2.0, 3.0),
+    "cost": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7),
+}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A policy's counts over all chains and its cost in target steps; ``ratio`` above 1 is faster."""
+
+    policy: str
+    counts: Counts
+    cost: float
+
+    @property
+    def ratio(self) -> float:
+        """Target steps that target-only decoding needs for the same tokens, over the cost."""
+        return self.counts.n_emitted / self.cost
+
+
+def round_cost(played: ReplayedRound, costs: StepCosts) -> float:
+    """Cost of one anchored, lazily caught-up round in target steps; a plain round costs one verify forward."""
+    return played.n_drafted * costs.draft + costs.verify.at(played.n_drafted + 1) + costs.host
+
+
+def score(name: str, prompts: Sequence[Chains], costs: StepCosts, max_new: int) -> Scored:
+    """Replay the policy of that name (see `parse_policy`) over all prompts and add up its cost."""
+    return _scored(name, [list(replay(chains, parse_policy(name), max_new)) for chains in prompts], costs)
+
+
+def oracle(prompts: Sequence[Chains], costs: StepCosts, max_new: int) -> Scored:
+    """The perfect-stop oracle at the recorded depth, or target-only decoding where even that is dearer."""
+    deepest = min(chains.k_max for chains in prompts)
+    candidates = [
+        _scored("perfect stop", [list(perfect_stop(chains, k, max_new)) for chains in prompts], costs)
+        for k in range(deepest + 1)
+    ]
+    return min(candidates, key=lambda scored: scored.cost)
+
+
+def search(prompts: Sequence[Chains], costs: StepCosts, max_new: int) -> dict[str, Any]:
+    """Score every candidate and report the best with its regrets.
+
+    Returns
+    -------
+    dict
+        ``policies`` (best first), ``best``, ``best_fixed``, ``oracle``, and the best policy's ``regret`` (relative
+        time above the oracle) and ``gain_over_best_fixed`` (ratio of their times).
+    """
+    deepest = min(chains.k_max for chains in prompts)
+    scored = sorted((score(name, prompts, costs, max_new) for name in candidates(deepest)), key=_rank)
+    fixed = [s for s in scored if s.policy.startswith("k=")]
+    perfect = oracle(prompts, costs, max_new)
+    return {
+        "max_new": max_new,
+        "costs": {
+            "draft": costs.draft,
+            "verify": dict(zip(map(str, costs.verify.rows), costs.verify.costs, strict=True)),
+            "host": costs.host,
+        },
+        "policies": [_as_json(s, perfect) for s in scored],
+        "best": scored[0].policy,
+        "best_fixed": fixed[0].policy,
+        "oracle": _as_json(perfect, perfect),
+        "regret": regret(scored[0], perfect),
+        "gain_over_best_fixed": fixed[0].cost / scored[0].cost,
+    }
+
+
+def regret(scored: Scored, perfect: Scored) -> float:
+    """Relative time above the oracle's, 0 at best."""
+    return scored.cost / perfect.cost - 1
+
+
+def candidates(k_max: int) -> Iterator[str]:
+    """Names of fixed and thresholded policies up to ``k_max``, target-only (``k=0``) among them."""
+    yield from (f"k={k}" for k in range(k_max + 1))
+    for word, values in THRESHOLDS.items():
+        yield from (f"{word}={value:g},k={k_max}" for value in values)
+
+
+def _scored(name: str, played: Sequence[Sequence[ReplayedRound]], costs: StepCosts) -> Scored:
+    counts = sum((count(iter(rounds)) for rounds in played), Counts())
+    return Scored(name, counts, sum(round_cost(r, costs) for rounds in played for r in rounds))
+
+
+def _rank(scored: Scored) -> tuple[float, int]:
+    return scored.cost, scored.counts.n_draft_forwards
+
+
+def _as_json(scored: Scored, perfect: Scored) -> Mapping[str, Any]:
+    return {
+        "policy": scored.policy,
+        "ratio": scored.ratio,
+        "cost_steps": scored.cost,
+        "regret": regret(scored, perfect),
+        **scored.counts.as_json(),
+    }
