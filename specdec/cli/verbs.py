@@ -16,6 +16,7 @@ VERBS: dict[str, Verb] = {
     "validate": Verb("specdec.cli.validate", "check a parameter file and say what it describes"),
     "generate": Verb("specdec.cli.generate", "generate text speculatively and count what happened"),
     "predict": Verb("specdec.analysis.predict", "predict the speed-up from acceptance and costs"),
+    "audit": Verb("specdec.analysis.audit", "make every printed number again from the tables"),
     "replay": Verb("specdec.analysis.replay", "replay draft-length policies from the recorded observations"),
     # one per step of the pipeline, called by workflow/rules
     "environment": Verb("specdec.cli.environment", "describe this machine and its software"),
