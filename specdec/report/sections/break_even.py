@@ -1,0 +1,144 @@
+"""The break-even plane: acceptance against draft cost, where each arm stands and where it would have to stand."""
+
+from typing import Any
+
+import altair as alt
+
+from specdec.report.figure import Drawing, Words, inline
+from specdec.report.inputs import Missing
+from specdec.report.palette import MUTED, SERIES
+from specdec.report.sections.costs import FILE, NAME_COLUMNS, Entry, entries
+from specdec.report.sections.section import Part, Section, Sources
+from specdec.report.table import Column, Row, Table
+
+NUMBERS = (
+    Column("draft_forward_steps", "Draft forward, in target steps", "ratio"),
+    Column("acceptance_rate", "Acceptance", "fraction"),
+    Column("break_even_acceptance", "Acceptance for R = 1", "fraction"),
+    Column("break_even_draft_cost_steps", "Draft cost for R = 1", "ratio"),
+    Column("measured_r", "Measured R", "ratio"),
+)
+
+
+def break_even_section(sources: Sources) -> Section:
+    """Measured points, each with the contour R = 1 of its own arm."""
+    found = [entry for entry in entries(sources) if entry.id("acceptance_rate")]
+    placed = [entry for entry in found if entry.id("draft_forward_steps")]
+    parts: list[Part] = []
+    if placed:
+        parts.append(_plane(placed))
+    else:
+        parts.append(Missing(FILE, "No arm with a model as drafter was measured, so the plane has no point (%(file)s)."))
+    others = [entry for entry in found if not entry.id("draft_forward_steps")]
+    if others:
+        parts.append(_table("break-even-others", "Arms whose drafter runs no model", others))
+    return Section(
+        "break-even",
+        "Break-even",
+        "Speculation pays when enough drafts are accepted for what drafting costs. Above an arm's contour it is faster.",
+        tuple(parts),
+    )
+
+
+def _table(id: str, caption: str, found: list[Entry]) -> Table:
+    return Table(
+        id,
+        caption,
+        (*NAME_COLUMNS, *NUMBERS),
+        tuple(
+            Row(
+                {
+                    **entry.names,
+                    **{column.key: entry.id(column.key) for column in NUMBERS},
+                }
+            )
+            for entry in found
+        ),
+    )
+
+
+def _plane(placed: list[Entry]) -> Drawing:
+    contours = {
+        tuple(entry.names.values()): entry.values["break_even_curve"]
+        for entry in placed
+        if entry.values.get("break_even_curve")
+    }
+    caption = (
+        "A filled point is a measured arm. The open ring above or below it is the acceptance at which that arm would break "
+        "even with its own costs; the line through the ring, where drawn, is its contour R = 1."
+    )
+    return Drawing(
+        "break-even-plane",
+        "Acceptance against the cost of a draft forward",
+        caption,
+        _table("break-even-table", "Measured points and their break-even", placed),
+        lambda records, words: _draw(records, words, contours),
+    )
+
+
+def _draw(records: list[dict[str, Any]], words: Words, contours: dict[Any, Any]) -> alt.TopLevelMixin:
+    data = [
+        {**record, "point": f"{record['context']} · {record['arm']}" + _phase(record, words)}
+        for record in records
+        if record["draft_forward_steps"] is not None
+    ]
+    curve = [
+        {
+            "point": entry["point"],
+            "draft_forward_steps": place["draft_forward_steps"],
+            "break_even_acceptance": place["acceptance"],
+            "order": order,
+        }
+        for entry in data
+        for order, place in enumerate(contours.get((entry["context"], entry["phase"], entry["arm"]), []))
+    ]
+    names = list(dict.fromkeys(entry["point"] for entry in data))
+    colour = alt.Color(
+        "point:N",
+        scale=alt.Scale(domain=names, range=[SERIES[i % len(SERIES)] for i in range(len(names))]),
+        legend=alt.Legend(orient="top", title=None, columns=2, symbolType="circle"),
+    )
+    x_title = words("Cost of one draft forward, in target steps")
+    x = alt.X(
+        "draft_forward_steps:Q", title=x_title, scale=alt.Scale(zero=True)
+    )
+    y_title = words("Acceptance per reached draft token")
+    axis = alt.Axis(format="%")
+    scale = alt.Scale(domain=[0, 1])
+    base = alt.Chart(inline(data))
+    layers: list[alt.Chart] = []
+    if curve:
+        layers.append(
+            alt.Chart(inline(curve))
+            .mark_line(strokeDash=[5, 3], strokeWidth=1.6)
+            .encode(x=x, y=alt.Y("break_even_acceptance:Q", title=y_title, axis=axis, scale=scale), color=colour, order="order:Q")
+        )
+    layers.append(
+        base.transform_filter("datum.break_even_acceptance != null")
+        .mark_rule(color=MUTED)
+        .encode(x=x, y=alt.Y("acceptance_rate:Q", title=y_title, axis=axis, scale=scale), y2="break_even_acceptance:Q")
+    )
+    layers.append(
+        base.transform_filter("datum.break_even_acceptance != null")
+        .mark_point(filled=False, size=90, strokeWidth=2)
+        .encode(x=x, y=alt.Y("break_even_acceptance:Q", title=y_title, axis=axis, scale=scale), color=colour)
+    )
+    layers.append(
+        base.mark_point(filled=True, size=120, opacity=1).encode(
+            x=x,
+            y=alt.Y("acceptance_rate:Q", title=y_title, axis=axis, scale=scale),
+            color=colour,
+            tooltip=[
+                alt.Tooltip("point:N", title=words("Arm")),
+                alt.Tooltip("draft_forward_steps:Q", title=x_title, format=".3f"),
+                alt.Tooltip("acceptance_rate:Q", title=words("Acceptance"), format=".1%"),
+                alt.Tooltip("break_even_acceptance:Q", title=words("Acceptance for R = 1"), format=".1%"),
+                alt.Tooltip("measured_r:Q", title=words("Measured R"), format=".3f"),
+            ],
+        )
+    )
+    return alt.layer(*layers).properties(height=330)
+
+
+def _phase(record: dict[str, Any], words: Words) -> str:
+    return "" if record["phase"] == "timing" else f" ({words('sweep')})"

@@ -1,0 +1,182 @@
+"""Where everything comes from: machine, software, models, prompts, files and dates; and what was skipped."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from specdec.report.claims import pointer
+from specdec.report.inputs import GATES, PHASES, Missing
+from specdec.report.sections.costs import entries
+from specdec.report.sections.rows import ratios
+from specdec.report.sections.section import Block, Part, Section, Sources
+from specdec.report.table import Column, Row, Table
+
+ENVIRONMENT = "environment/environment.json"
+UNITS = {"bytes": "bytes", "ns": "ns", "s": "s", "mhz": "MHz", "gib": "GiB", "gb": "GB"}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A label and a value: a name (``text``), or a claim id with its unit."""
+
+    label: str
+    text: str | None
+    claim: str | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A captioned list of facts."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+def provenance_section(sources: Sources) -> Section:
+    """Machine and software, models, prompts, result files."""
+    parts: list[Part] = []
+    environment = sources.inputs.document(ENVIRONMENT)
+    if environment:
+        parts += [
+            Block("facts", Facts("Measurement", tuple(_top(sources, environment)))),
+            Block("facts", Facts("Machine", tuple(leaves(ENVIRONMENT, environment.get("machine", {}), "machine")))),
+            Block("facts", Facts("Software", tuple(leaves(ENVIRONMENT, environment.get("software", {}), "software")))),
+        ]
+    else:
+        parts.append(environment)
+    parts += [_models(sources), _settings(sources), _files(sources)]
+    return Section(
+        "provenance",
+        "Provenance",
+        "Enough to repeat this study or to refuse to pool it with another.",
+        tuple(parts),
+    )
+
+
+def leaves(file: str, value: Any, *steps: str | int) -> Iterator[Fact]:
+    """Every single value under a group of a result file, labelled by its path."""
+    if isinstance(value, dict):
+        for key in sorted(value):
+            yield from leaves(file, value[key], *steps, key)
+        return
+    label = " ".join(str(step) for step in steps[1:]).replace("_", " ")
+    if isinstance(value, list):
+        yield Fact(label, ", ".join(map(str, value)))
+    elif isinstance(value, bool) or value is None or isinstance(value, str):
+        yield Fact(label, "–" if value is None else str(value))
+    else:
+        yield Fact(label, None, pointer(file, *steps), UNITS.get(str(steps[-1]).rpartition("_")[2], ""))
+
+
+def _top(sources: Sources, environment: dict[str, Any]) -> Iterator[Fact]:
+    yield Fact("fingerprint", str(environment.get("fingerprint", "–")))
+    yield Fact("environment recorded", str(environment.get("measured_at", "–")))
+    for phase in ("sweep", "timing"):
+        started = sorted(row["started_at"] for row in sources.inputs.tables.get(f"{phase}/runs.csv", []) if row.get("started_at"))
+        if started:
+            yield Fact(f"{phase} first repeat", started[0])
+            yield Fact(f"{phase} last repeat", started[-1])
+    studies = {row["study_hash"] for rows in sources.inputs.tables.values() for row in rows if row.get("study_hash")}
+    for study in sorted(studies):
+        yield Fact("study hash", study)
+
+
+def _models(sources: Sources) -> Part:
+    rows = [
+        Row(
+            {
+                "name": name,
+                "source": _source(card),
+                "license": str(card.get("license") or "–"),
+                "architecture": str(card.get("architecture") or "–"),
+                "dtype": str(card.get("dtype") or "–"),
+                **{
+                    key: sources.claims.first(pointer(file, key))
+                    for key in ("n_parameters", "n_positions", "n_vocabulary", "n_layers")
+                },
+                "weights": str(card.get("weights_sha256") or "–")[:16],
+            }
+        )
+        for name, file, card in sources.inputs.models()
+    ]
+    if not rows:
+        return Missing("models/*/model.json")
+    return Table(
+        "models",
+        "Models",
+        (
+            Column("name", "Name"),
+            Column("source", "Source"),
+            Column("license", "Licence"),
+            Column("architecture", "Architecture"),
+            Column("dtype", "Stored as"),
+            Column("n_parameters", "Parameters", "parameters"),
+            Column("n_layers", "Layers", "count"),
+            Column("n_positions", "Positions", "count"),
+            Column("n_vocabulary", "Vocabulary rows", "count"),
+            Column("weights", "SHA-256 of the weights, first digits"),
+        ),
+        tuple(rows),
+    )
+
+
+def _source(card: dict[str, Any]) -> str:
+    source = card.get("source") or {}
+    named = next((str(source[key]) for key in ("repo", "package", "path", "from_model") if source.get(key)), "")
+    revision = f" @ {str(card['revision'])[:12]}" if card.get("revision") else ""
+    return f"{source.get('kind') or card.get('kind') or '?'} {named}{revision}".strip()
+
+
+def _settings(sources: Sources) -> Part:
+    file = "analysis/claims.json"
+    settings = sources.inputs.document(file).get("settings")
+    if not settings:
+        return Missing(file, "The analysis settings are not in %(file)s.")
+    return Block("facts", Facts("Analysis settings, decided before the run", tuple(leaves(file, settings, "settings"))))
+
+
+def _files(sources: Sources) -> Table:
+    return Table(
+        "files",
+        "Files that this page was made from",
+        (Column("file", "File"), Column("sha256", "SHA-256")),
+        tuple(Row({"file": f"results/{file}", "sha256": digest}) for file, digest in sorted(sources.inputs.hashes.items())),
+        folded=True,
+        summary="Hashes of the result files",
+    )
+
+
+def skipped_section(sources: Sources) -> Section:
+    """Everything that is not there, and the reason that the files give."""
+    rows: list[Row] = []
+    for phase in PHASES:
+        if not any(file.startswith(f"{phase}/") for file in (*sources.inputs.documents, *sources.inputs.hashes)):
+            rows.append(Row({"what": phase, "why": "no file of this phase"}))
+    for name in GATES:
+        content = sources.inputs.document(f"gates/{name}.json")
+        if content and content.get("status") == "skipped":
+            rows.append(Row({"what": f"gate {name}", "reason": pointer(f"gates/{name}.json", "reason")}))
+    for ratio in (r for phase in ("timing", "sweep") for r in ratios(sources.inputs, sources.claims, phase)):
+        if ratio.row.get("status") == "not measured":
+            rows.append(Row({"what": f"{ratio.row['phase']} {ratio.context} {ratio.arm}", "why": "not measured"}))
+        elif ratio.row.get("baseline_bandwidth_share", 0) is None and ratio.row.get("baseline_bandwidth_reason"):
+            what = f"memory limit, {ratio.row['phase']} {ratio.context} {ratio.row.get('baseline')}"
+            reason = pointer("analysis/speedup.json", "rows", ratio.index, "baseline_bandwidth_reason")
+            if all(row.cells["what"] != what for row in rows):
+                rows.append(Row({"what": what, "reason": reason}))
+    for entry in entries(sources):
+        if not entry.measured and entry.values.get("reason"):
+            names = " ".join(str(entry.names[key]) for key in ("phase", "context", "arm"))
+            rows.append(Row({"what": f"cost split, {names}", "reason": entry.pointer("reason")}))
+    columns = (
+        Column("what", "What"),
+        Column("why", "State", word=True),
+        Column("reason", "Reason", said=True),
+    )
+    parts: tuple[Part, ...] = (
+        (Table("skipped-table", "Not measured or skipped", columns, tuple(rows)),)
+        if rows
+        else (Block("nothing_skipped", None),)
+    )
+    return Section("skipped", "What was skipped", "Nothing here was made up: what has no number was not measured.", parts)
