@@ -76,9 +76,11 @@ class HfExecutor:
         except (OSError, ValueError) as error:
             first_line = (str(error).splitlines() or [type(error).__name__])[0]
             raise ModelError(f"{folder}: transformers cannot read it ({first_line}); fetch the model again") from None
-        torch.nn.Module.to(model, device)  # through the base class: transformers' wrapper has no usable type
+        # through the base class: transformers' wrappers carry no usable types
+        torch.nn.Module.to(model, device)
+        torch.nn.Module.eval(model)
         return cls(
-            model.eval(),
+            model,
             n_vocabulary=n_vocabulary,
             n_positions=architecture.n_positions,
             device=device,

@@ -71,7 +71,7 @@ def first_difference(first: Vocabulary, second: Vocabulary, stop: int) -> int | 
 
 
 def _same_file(paths: list[Path]) -> bool:
-    return len(paths) == 2 and filecmp.cmp(*paths, shallow=False)
+    return len(paths) == 2 and filecmp.cmp(paths[0], paths[1], shallow=False)
 
 
 def _refuse_difference(first: Vocabulary, second: Vocabulary, *, paths: list[Path], stop: int) -> None:
