@@ -22,7 +22,19 @@ MAY_IMPORT = {
     "measure": {"decode", "models", "prompts", "records"},
     "analysis": {"records"},
     "report": {"records"},
-    "cli": {"pipeline", "measure", "decode", "models", "prompts", "gates", "records", "analysis", "report"},
+    "generation": {"decode", "models", "prompts"},  # the library: one drafter on one prompt
+    "cli": {
+        "generation",
+        "pipeline",
+        "measure",
+        "decode",
+        "models",
+        "prompts",
+        "gates",
+        "records",
+        "analysis",
+        "report",
+    },
     "__main__": {"cli"},
     "__init__": {"errors"},
 }

@@ -142,5 +142,5 @@ def _named(node: ast.AST) -> list[str]:
     if isinstance(node, ast.ImportFrom) and node.module and not node.level:
         return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(f"{PACKAGE}."):
-        return [node.value]
+        return [node.value.partition(":")[0]]  # "module" or "module:function"
     return []

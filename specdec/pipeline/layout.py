@@ -11,7 +11,7 @@ from specdec.config.study import Builtin
 from specdec.pipeline.table import PHASES
 
 GATES = ("tokens", "alignment", "cache", "algorithm", "bf16")
-ANALYSES = ("speedup", "verdict", "cost_model", "claims", "metrics")
+ANALYSES = ("speedup", "verdict", "cost_model", "policies", "tables", "claims", "metrics")
 TEMPLATES = Path("report")
 
 
@@ -36,7 +36,7 @@ class Layout:
             "observations": ["observations.parquet", "summary.json"],
             "sweep": ["runs.csv"],
             "timing": ["runs.csv"],
-            "analysis": [f"{name}.json" for name in ANALYSES],
+            "analysis": [*(f"{name}.json" for name in ANALYSES), "speedup.csv"],
             "report": ["index.html"],
         }[phase]
         return [f"{here}/{name}" for name in names] + self.cells(phase)
@@ -81,7 +81,7 @@ class Layout:
     def models_timed(self, phase: str) -> list[str]:
         """Models that the arms of ``sweep`` or ``timing`` run: another model's change re-measures nothing."""
         arms = {"sweep": self.study.sweep.arms, "timing": self.study.timing.arms}[phase]
-        return sorted({"target", *(arm.drafter.model for arm in arms.values() if arm.drafter.kind == "model")})
+        return sorted({"target"}.union(*(arm.models for arm in arms.values())))
 
     def models_observed(self) -> list[str]:
         """Models that the observations run."""

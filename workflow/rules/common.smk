@@ -9,7 +9,12 @@ sys.path.insert(0, str(Path(workflow.basedir).parent))
 
 from specdec import SpecdecError
 from specdec.config import parse_study
-from specdec.pipeline import GATES, PHASES, Layout, code_hashes, plan, record, use_this_environment
+from specdec.pipeline.code_hash import code_hashes
+from specdec.pipeline.environment_path import use_this_environment
+from specdec.pipeline.layout import GATES, Layout
+from specdec.pipeline.progress import plan
+from specdec.pipeline.record import record
+from specdec.pipeline.table import PHASES
 
 use_this_environment()
 

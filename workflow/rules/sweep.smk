@@ -24,7 +24,11 @@ rule sweep_cell:
     params:
         code=CODE["sweep"]["time_cell"],
         context=config["sweep"]["context"],
-        values=as_json(engine=config["engine"], sweep=config["sweep"]),
+        # the cell's own family alone, so that a new one re-measures nobody else
+        values=lambda wildcards: as_json(
+            engine=config["engine"],
+            sweep={**config["sweep"], "families": [wildcards.family]},
+        ),
     shell:
         "specdec progress {output} ; "
         "specdec time-cell --phase sweep --context {params.context} --family {wildcards.family} "
