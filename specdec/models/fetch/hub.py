@@ -6,11 +6,11 @@ text may hold an address or a header that is not for a log.
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from specdec.config.sources import Hub
 from specdec.errors import ModelError
@@ -117,19 +117,20 @@ def _unreachable(source: Hub, reason: str) -> str:
     )
 
 
-def _tree(source: Hub) -> list[Any]:
-    """The revision's files as the hub listed them; empty where that listing is not cached."""
+def _listed(source: Hub) -> list[str]:
+    """Paths of the revision's files; empty where the listing is not cached."""
     from huggingface_hub import get_cached_repo_tree
     from huggingface_hub.errors import CachedRepoTreeNotFoundError
 
     try:
-        return list(get_cached_repo_tree(source.repo, revision=source.revision, cache_dir=cache_folder()))
+        tree = get_cached_repo_tree(source.repo, revision=source.revision, cache_dir=cache_folder())
     except CachedRepoTreeNotFoundError:
         return []
+    return [file.path for file in tree]
 
 
 def _no_weights(source: Hub) -> str:
-    pickles = sorted(file.path for file in _tree(source) if file.path.endswith((".bin", ".pt", ".pth")))
+    pickles = sorted(path for path in _listed(source) if path.endswith((".bin", ".pt", ".pth")))
     held = f"only {pickles[0]}, a pickle, which is never opened" if pickles else "none at all"
     return (
         f"{source.repo} at {source.revision}: no safetensors weights ({held}); use a revision or a copy that has them"
@@ -137,10 +138,8 @@ def _no_weights(source: Hub) -> str:
 
 
 def _check_weights(source: Hub, snapshot: Path) -> None:
-    """Compare the weights with the hashes of the revision's listing: a cache may hold a torn file."""
-    expected = {file.path: file.lfs.sha256 for file in _tree(source) if file.lfs is not None}
+    """Hash the weights once more: a cache may hold a torn file, and its blobs are named by their SHA-256."""
     for path in weight_files(snapshot):
-        if path.name in expected and sha256_file(path) != expected[path.name]:
-            raise ModelError(
-                f"{path.resolve()}: not what {source.repo} lists as {path.name}; delete this file and fetch again"
-            )
+        blob = path.resolve()
+        if re.fullmatch("[0-9a-f]{64}", blob.name) and sha256_file(blob) != blob.name:
+            raise ModelError(f"{blob}: not what {source.repo} lists as {path.name}; delete this file and fetch again")
