@@ -15,9 +15,9 @@ _OBSERVATIONS = "observations/observations.parquet"
 _SPEED_UNITS = {
     "baseline_tokens_per_s": "tokens/s",
     "arm_tokens_per_s": "tokens/s",
-    "baseline_bandwidth_share": "",
-    "acceptance_rate": "",
-    "tokens_per_round": "tokens",
+    "baseline_bandwidth_share": "fraction",
+    "acceptance_rate": "fraction",
+    "tokens_per_round": "tokens/round",
     "draft_forwards_per_request": "",
     "target_forwards_per_request": "",
     "n_families": "",
@@ -31,15 +31,21 @@ _COST_UNITS = {
     "c_verify": "ns",
     "c_settle": "ns",
     "c_host": "ns",
+    "c_judge": "ns",
     "unattributed": "ns",
     "wall_per_round": "ns",
     "round_steps": "target steps",
     "draft_forward_steps": "target steps",
     "verify_forward_steps": "target steps",
+    "tokens_per_round": "tokens/round",
+    "rows_per_verify": "",
+    "draft_forwards_per_round": "",
+    "measured_r": "ratio",
     "predicted_r": "ratio",
-    "error": "",
+    "error": "fraction",
     "left_out_predicted_r": "ratio",
-    "left_out_error": "",
+    "left_out_error": "fraction",
+    "left_out_median_family_error": "fraction",
     "break_even_acceptance": "",
     "break_even_draft_cost_steps": "target steps",
     "halved_draft_r": "ratio",
@@ -49,7 +55,11 @@ _COST_UNITS = {
 
 
 def make_claims(
-    speedup: Sequence[Row], costs: Sequence[Row], verdict: Mapping[str, Any], observations: Mapping[str, Any]
+    speedup: Sequence[Row],
+    costs: Sequence[Row],
+    verdict: Mapping[str, Any],
+    observations: Mapping[str, Any],
+    policies: Sequence[Row],
 ) -> Claims:
     """All claims by id.
 
@@ -70,6 +80,8 @@ def make_claims(
             null["contains_one"], n=null["n_families"], source=_SOURCES["timing"]
         )
     found.update(_observation_claims(observations))
+    for row in policies:
+        found.update(_policy_claims(row))
     return found
 
 
@@ -112,7 +124,12 @@ def _cost_claims(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, unit in _COST_UNITS.items():
         yield f"{stem}.{name}", _claim(row[name], unit=unit, n=row["n_families"], source=source)
     for part, share in (row["shares"] or {}).items():
-        yield f"{stem}.share.{part}", _claim(share, n=row["n_families"], source=source)
+        yield f"{stem}.share.{part}", _claim(share, unit="fraction", n=row["n_families"], source=source)
+    for part, elasticity in (row["elasticities"] or {}).items():
+        yield f"{stem}.elasticities.{part}", _claim(elasticity, n=row["n_families"], source=source)
+    for name, unit in (("k", ""), ("r", "ratio")):
+        value = (row["best_k"] or {}).get(name)
+        yield f"{stem}.best_k.{name}", _claim(value, unit=unit, n=row["n_families"], source=source)
 
 
 def _observation_claims(summary: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -131,6 +148,22 @@ def _observation_claims(summary: Mapping[str, Any]) -> Iterator[tuple[str, dict[
         yield f"observations.bin.{index}.n", _claim(row["n"], n=row["n"], source=_OBSERVATIONS)
     for row in summary["acceptance_by_depth"]:
         yield f"observations.depth.{row['depth']}.rate", _claim(row["rate"], n=row["n_reached"], source=_OBSERVATIONS)
+
+
+def _policy_claims(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:
+    if row["status"] != "measured":
+        return
+    stem, n = f"policies.{row['context']}", row["n_prompts"]
+    source = f"{_OBSERVATIONS}, {_SOURCES['sweep']}"
+    for name in ("best", "best_fixed"):
+        yield f"{stem}.{name}", _claim(row[name], n=n, source=source)
+    yield f"{stem}.regret", _claim(row["regret"], unit="fraction", n=n, source=source)
+    for name, value in (
+        ("gain_over_best_fixed", row["gain_over_best_fixed"]),
+        ("oracle_ratio", row["oracle"]["ratio"]),
+        ("best_ratio", row["policies"][0]["ratio"]),
+    ):
+        yield f"{stem}.{name}", _claim(value, unit="ratio", n=n, source=source)
 
 
 def _claim(

@@ -6,120 +6,18 @@ on the *other* families and the family's own counts, so its error is an honest o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import optimize
 
 from specdec.analysis import round_model
-from specdec.analysis.cells import column, headline, probed, total
-from specdec.analysis.estimands import FloatArray, acceptance_rate, geometric_mean, tokens_per_round
-from specdec.analysis.speedup import Comparison
+from specdec.analysis.cells import headline, probed
+from specdec.analysis.comparison import Comparison
+from specdec.analysis.estimands import acceptance_rate, geometric_mean, tokens_per_round
+from specdec.analysis.unit_costs import COUNTS, PARTS, Work, fit, left_out_predictions, target_steps, works
 
-PARTS = ("draft", "verify", "judge", "settle")
 K_MAX = 16
-
-
-@dataclass(frozen=True)
-class Work:
-    """Counts and phase times of one family's probed repeats, summed; times in ns."""
-
-    family: str
-    counts: dict[str, float]
-    times: dict[str, float]
-    wall_ns: float
-
-    @property
-    def n_draft_forwards(self) -> float:
-        """Drafter forwards, catch-up included."""
-        return self.counts["n_draft_forwards"] + self.counts["n_catch_up_forwards"]
-
-    @property
-    def unattributed_ns(self) -> float:
-        """Wall time outside every probe."""
-        return self.wall_ns - sum(self.times.values())
-
-
-@dataclass(frozen=True)
-class UnitCosts:
-    """Fitted costs in ns: per drafter forward (or per round for drafters without a model), per verify
-    forward and per row of it, and per round for the rest."""
-
-    draft: float
-    draft_counts_rounds: bool
-    verify: float
-    verify_row: float
-    host: float
-
-    def time_of(self, work: Work) -> float:
-        """Predicted wall time of this much work, ns."""
-        counts = work.counts
-        n_draft = counts["n_rounds"] if self.draft_counts_rounds else work.n_draft_forwards
-        verify = self.verify * counts["n_verify_forwards"] + self.verify_row * counts["n_verify_rows"]
-        return self.draft * n_draft + verify + self.host * counts["n_rounds"]
-
-
-_COUNTS = (
-    "n_emitted",
-    "n_rounds",
-    "n_drafted",
-    "n_reached",
-    "n_accepted",
-    "n_bonus",
-    "n_draft_forwards",
-    "n_catch_up_forwards",
-    "n_repair_forwards",
-    "n_verify_forwards",
-    "n_verify_rows",
-)
-
-
-def works(rows: pd.DataFrame) -> list[Work]:
-    """Probed repeats of one arm and context, summed by family."""
-    return [
-        Work(
-            str(family),
-            {name: total(mine, name) for name in _COUNTS},
-            {part: total(mine, f"{part}_ns") for part in PARTS},
-            total(mine, "decode_ns"),
-        )
-        for family, mine in rows.groupby("family", sort=True)
-    ]
-
-
-def fit(training: Sequence[Work]) -> UnitCosts:
-    """Unit costs of an arm from several families' work.
-
-    Verification is fitted as ``a * forwards + b * rows`` with ``a, b >= 0`` (Lawson and Hanson 1974, "Solving
-    Least Squares Problems", chapter 23), so that plain steps and long blocks may cost differently; repair
-    forwards are in settle or verify, wherever the engine ran them, and so in what is measured there.
-    """
-    n_rounds = sum(work.counts["n_rounds"] for work in training)
-    n_forwards = sum(work.n_draft_forwards for work in training)
-    draft_ns = sum(work.times["draft"] for work in training)
-    table = np.array([[w.counts["n_verify_forwards"], w.counts["n_verify_rows"]] for w in training])
-    coefficients, _ = optimize.nnls(table, np.array([w.times["verify"] for w in training]))
-    rest = sum(work.wall_ns - work.times["draft"] - work.times["verify"] for work in training)
-    return UnitCosts(
-        draft=draft_ns / (n_forwards or n_rounds),
-        draft_counts_rounds=n_forwards == 0,
-        verify=float(coefficients[0]),
-        verify_row=float(coefficients[1]),
-        host=rest / n_rounds,
-    )
-
-
-def left_out_predictions(found: Sequence[Work], step_ns: dict[str, float]) -> dict[str, float]:
-    """R of each family from unit costs and target step of the other families and its own counts."""
-    predicted = {}
-    for left_out in found:
-        others = [work for work in found if work.family != left_out.family and work.family in step_ns]
-        if others and left_out.counts["n_rounds"]:
-            step = float(np.mean([step_ns[work.family] for work in others]))
-            predicted[left_out.family] = step * left_out.counts["n_emitted"] / fit(others).time_of(left_out)
-    return predicted
 
 
 def cost_entry(comparison: Comparison, runs: pd.DataFrame) -> dict[str, Any]:
@@ -150,7 +48,7 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame) -> dict[str, Any]:
     sums = {part: sum(work.times[part] for work in found) for part in PARTS}
     sums["unattributed"] = wall - sum(sums.values())
     per_round = {part: value / n_rounds for part, value in sums.items()}
-    counts = {name: sum(work.counts[name] for work in found) for name in _COUNTS}
+    counts = {name: sum(work.counts[name] for work in found) for name in COUNTS}
     n_forwards = counts["n_draft_forwards"] + counts["n_catch_up_forwards"]
     tokens = tokens_per_round(counts["n_emitted"], n_rounds) or 0.0
     predicted = step * counts["n_emitted"] / wall
@@ -269,20 +167,5 @@ _NUMBERS = (
 )
 
 
-def target_steps(rows: pd.DataFrame) -> dict[str, float]:
-    """Time of one target-only token by family, ns: median time over tokens."""
-    steps = {}
-    for family, mine in rows.groupby("family", sort=True):
-        n_tokens = float(np.median(column(mine, "n_emitted")))
-        if n_tokens:
-            steps[str(family)] = float(np.median(column(mine, "decode_ns"))) / n_tokens
-    return steps
-
-
 def _error(predicted: float | None, measured: float | None) -> float | None:
     return abs(predicted / measured - 1) if predicted is not None and measured else None
-
-
-def verify_curve(rows_ns: FloatArray, target_step_ns: float) -> round_model.Curve:
-    """A micro-benchmark's C(q) as a curve in target steps; ``rows_ns`` is ``[n, 2]`` of (rows, ns)."""
-    return round_model.Curve.of({float(q): float(ns) / target_step_ns for q, ns in rows_ns})

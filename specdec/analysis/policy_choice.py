@@ -9,9 +9,9 @@ import pandas as pd
 
 from specdec.analysis.cells import headline, probed
 from specdec.analysis.chains import read_chains
-from specdec.analysis.cost_model import fit, target_steps, works
 from specdec.analysis.policy_search import search
 from specdec.analysis.round_model import Curve, StepCosts
+from specdec.analysis.unit_costs import fit, target_steps, works
 
 
 def choose_policies(observations: pd.DataFrame, sweep: pd.DataFrame) -> list[dict[str, Any]]:

@@ -13,9 +13,10 @@ from typing import Any
 import pandas as pd
 
 from specdec.analysis.claims import make_claims, make_metrics
+from specdec.analysis.comparison import Comparison, compare
 from specdec.analysis.cost_model import cost_entry
 from specdec.analysis.policy_choice import choose_policies
-from specdec.analysis.speedup import Comparison, compare, speedup_row
+from specdec.analysis.speedup import speedup_row
 from specdec.analysis.tables import study_tables
 from specdec.analysis.tables_in import input_hashes, read_observations
 from specdec.analysis.verdict import verdicts
@@ -78,6 +79,7 @@ def documents(
     runs = {"sweep": sweep, "timing": timing}
     costs = [cost_entry(c, runs[c.phase]) for c in everything if c.estimand == "decode"]
     summary = summarise_observations(observations)
+    policies = choose_policies(observations, sweep)
     verdict = verdicts(
         comparisons["timing"],
         {(entry["context"], entry["arm"]): entry for entry in costs if entry["phase"] == "timing"},
@@ -90,9 +92,9 @@ def documents(
         | {"estimand": analysis.estimand, "confidence": analysis.confidence, "seed": analysis.seed, "rows": speedup},
         "cost_model": version | {"contexts": _by_context(costs)},
         "verdict": version | verdict,
-        "policies": version | {"contexts": choose_policies(observations, sweep)},
+        "policies": version | {"contexts": policies},
         "tables": version | study_tables(speedup, {(e["phase"], e["context"], e["arm"]): e for e in costs}, summary),
-        "claims": version | {"claims": make_claims(speedup, costs, verdict, summary)},
+        "claims": version | {"claims": make_claims(speedup, costs, verdict, summary, policies)},
         "metrics": make_metrics(speedup, verdict),
     }
 

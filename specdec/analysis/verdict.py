@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from specdec.analysis.bootstrap import Interval, holm, p_value
-from specdec.analysis.speedup import Comparison
+from specdec.analysis.comparison import Comparison
 from specdec.config.study import Analysis
 
 FASTER, SLOWER, CANNOT_TELL, NOT_MEASURED = "faster", "slower", "cannot tell", "not measured"
