@@ -60,6 +60,9 @@ class Committed:
         self._buffer[start:stop] = on_device[: len(tokens)]
         self.ids.extend(tokens)
 
+    def advance(self, tokens: torch.Tensor, n_tokens: torch.Tensor) -> None:
+        """Append on the device alone (``DeviceText``); here the host knows every outcome, so there is nothing to do."""
+
     def rewind(self, length: int) -> None:
         """Forget every token from position ``length`` on (``n_prompt <= length <= len``)."""
         if not self.n_prompt <= length <= len(self.ids):

@@ -1,9 +1,13 @@
 """When the host learns what was accepted. The arithmetic is the same; the number of blocking reads differs."""
 
+from collections import deque
+from collections.abc import Sequence
+
 import torch
 
+from specdec.decode.committed import Committed
 from specdec.decode.parts import Draft, Judgement, Outcome
-from specdec.models.door import Door
+from specdec.models.door import Arriving, Door
 
 
 class PerRoundLedger:
@@ -12,10 +16,12 @@ class PerRoundLedger:
     def __init__(self, door: Door) -> None:
         self._door = door
 
-    def learn(self, judgement: Judgement, draft: Draft) -> Outcome:
+    def begin(self, committed: Committed) -> None:
+        """Nothing is ever outstanding."""
+
+    def learn(self, committed: Committed, judgement: Judgement, draft: Draft) -> Sequence[Outcome]:
         """Read count and tokens in one transfer."""
-        n_accepted, *tokens = self._door.read(torch.cat([judgement.n_accepted.view(1), judgement.tokens]))
-        return Outcome(tuple(tokens[: _n_kept(n_accepted, draft, judgement)]), n_accepted)
+        return [_outcome(judgement, draft, self._door.read(_packed(judgement)))]
 
 
 class PerTokenLedger:
@@ -24,14 +30,62 @@ class PerTokenLedger:
     def __init__(self, door: Door) -> None:
         self._door = door
 
-    def learn(self, judgement: Judgement, draft: Draft) -> Outcome:
+    def begin(self, committed: Committed) -> None:
+        """Nothing is ever outstanding."""
+
+    def learn(self, committed: Committed, judgement: Judgement, draft: Draft) -> Sequence[Outcome]:
         """Read token by token, as a loop with ``.item()`` on every comparison does."""
         for index in range(draft.size):
             self._door.read(draft.tokens[index : index + 1])
         n_accepted = self._door.read(judgement.n_accepted.view(1))[0]
         n_kept = _n_kept(n_accepted, draft, judgement)
-        tokens = tuple(self._door.read(judgement.tokens[index : index + 1])[0] for index in range(n_kept))
-        return Outcome(tokens, n_accepted)
+        tokens = [self._door.read(judgement.tokens[index : index + 1])[0] for index in range(n_kept)]
+        return [_outcome(judgement, draft, [n_accepted, *tokens])]
+
+
+class LaggedLedger:
+    """No blocking read: outcomes arrive up to ``lag`` rounds late, while the device goes on.
+
+    The device keeps its own text and position (``DeviceText``), so nothing waits for the host. Rounds launched
+    behind the end of the text are overrun: never committed, counted in ``n_overrun``. Where the next round might
+    pass the end of the cache, everything outstanding is waited for.
+    """
+
+    def __init__(self, door: Door, lag: int) -> None:
+        self._door = door
+        self._lag = lag
+        self._outstanding: deque[tuple[Judgement, Draft, Arriving]] = deque()
+
+    @property
+    def n_overrun(self) -> int:
+        """Rounds that are launched and not learned; after the text has ended: overrun."""
+        return len(self._outstanding)
+
+    def begin(self, committed: Committed) -> None:
+        """Forget what is outstanding."""
+        self._outstanding.clear()
+
+    def learn(self, committed: Committed, judgement: Judgement, draft: Draft) -> Sequence[Outcome]:
+        """Commit on the device at once; return what has arrived."""
+        committed.advance(judgement.tokens, judgement.n_accepted + 1)
+        self._outstanding.append((judgement, draft, self._door.read_later(_packed(judgement))))
+        longest = len(committed) + sum(draft.size + 1 for _, draft, _ in self._outstanding)
+        must_wait = longest + draft.size + 1 > committed.capacity
+        arrived = []
+        while self._outstanding and (must_wait or len(self._outstanding) > self._lag):
+            judged, drafted, arriving = self._outstanding.popleft()
+            arrived.append(_outcome(judged, drafted, arriving.values()))
+        return arrived
+
+
+def _packed(judgement: Judgement) -> torch.Tensor:
+    return torch.cat([judgement.n_accepted.view(1), judgement.tokens])
+
+
+def _outcome(judgement: Judgement, draft: Draft, values: Sequence[int]) -> Outcome:
+    n_accepted, *tokens = values
+    kept = tuple(tokens[: _n_kept(n_accepted, draft, judgement)])
+    return Outcome(draft, kept, n_accepted, judgement.tokens)
 
 
 def _n_kept(n_accepted: int, draft: Draft, judgement: Judgement) -> int:

@@ -44,9 +44,10 @@ class Limits:
             return "max_new_tokens"
         return "context" if len(committed) >= self.n_positions else None
 
-    def trim(self, tokens: Sequence[int]) -> tuple[int, ...]:
-        """Cut ``tokens`` behind the first end-of-text token."""
-        for index, token in enumerate(tokens):
+    def trim(self, committed: Committed, tokens: Sequence[int]) -> tuple[int, ...]:
+        """Cut ``tokens`` behind the first end-of-text token and where the room ends."""
+        fitting = tuple(tokens[: self.room(committed)])
+        for index, token in enumerate(fitting):
             if token in self.eos_ids:
-                return tuple(tokens[: index + 1])
-        return tuple(tokens)
+                return fitting[: index + 1]
+        return fitting

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from specdec.decode.committed import Committed
 from specdec.decode.engine import Engine
-from specdec.decode.parts import Draft, Outcome, Round
+from specdec.decode.parts import Outcome, Round
 
 
 def decode(engine: Engine, committed: Committed) -> Iterator[Round]:
@@ -22,6 +22,7 @@ def decode(engine: Engine, committed: Committed) -> Iterator[Round]:
     iterating early leaves a consistent state behind: the caches match ``committed``.
     """
     engine.controller.reset()
+    engine.ledger.begin(committed)
     stopped = engine.limits.stopped(committed)
     index = 0
     while stopped is None:
@@ -31,35 +32,35 @@ def decode(engine: Engine, committed: Committed) -> Iterator[Round]:
         draft = engine.drafter.propose(committed, n_planned, engine.controller)
         logits = engine.verifier.score(committed, draft)
         judgement = engine.acceptance.judge(draft, logits)
-        outcome = engine.ledger.learn(judgement, draft)
-        kept = engine.limits.trim(outcome.tokens)
-        committed.commit(kept, judgement.tokens)
-        stopped = engine.limits.stopped(committed)
-        finished = _account(index, n_planned, draft, outcome, kept, stopped)
-        engine.verifier.settle(committed, len(kept) - finished.n_accepted)
-        engine.drafter.settle(committed)
-        engine.controller.observe(finished)
-        yield finished
-        index += 1
+        for outcome in engine.ledger.learn(committed, judgement, draft):
+            kept = engine.limits.trim(committed, outcome.tokens)
+            committed.commit(kept, outcome.on_device)
+            stopped = engine.limits.stopped(committed)
+            finished = _account(index, outcome, kept, stopped)
+            engine.verifier.settle(committed, len(kept) - finished.n_accepted)
+            engine.drafter.settle(committed)
+            engine.controller.observe(finished)
+            yield finished
+            index += 1
+            if stopped:
+                break
 
 
-def _account(
-    index: int, n_planned: int, draft: Draft, outcome: Outcome, kept: tuple[int, ...], stopped: str | None
-) -> Round:
+def _account(index: int, outcome: Outcome, kept: tuple[int, ...], stopped: str | None) -> Round:
     """Split what was kept into accepted, recovered, bonus and plain tokens."""
+    n_drafted = outcome.draft.size
     n_accepted = min(outcome.n_accepted, len(kept))
     n_own = len(kept) - n_accepted
     cut = len(kept) < len(outcome.tokens)
     return Round(
         index=index,
-        n_planned=n_planned,
-        n_drafted=draft.size,
-        n_reached=n_accepted if cut else min(outcome.n_accepted + 1, draft.size),
+        n_drafted=n_drafted,
+        n_reached=n_accepted if cut else min(outcome.n_accepted + 1, n_drafted),
         n_accepted=n_accepted,
-        n_recovered=n_own if outcome.n_accepted < draft.size else 0,
-        n_bonus=n_own if 0 < draft.size == outcome.n_accepted else 0,
-        n_plain=n_own if draft.size == 0 else 0,
-        source=draft.source,
+        n_recovered=n_own if outcome.n_accepted < n_drafted else 0,
+        n_bonus=n_own if 0 < n_drafted == outcome.n_accepted else 0,
+        n_plain=n_own if n_drafted == 0 else 0,
+        source=outcome.draft.source,
         emitted=kept,
         stopped=stopped,
     )

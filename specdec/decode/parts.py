@@ -6,7 +6,7 @@ on the device; the host learns an outcome only through a ``Ledger``, and only th
 ``Door``. Parts hold no clock: measuring wraps them (``specdec.measure.instrument``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -58,10 +58,16 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the host learned of one round: tokens to commit, before any limit trims them."""
+    """What the host learned of one round: tokens to commit, before any limit trims them.
 
+    ``tokens`` are the accepted drafts and, unless a fully accepted draft has no bonus, one of the target's own;
+    ``on_device`` is int64 ``[>= len(tokens)]`` and begins with the same ids.
+    """
+
+    draft: Draft
     tokens: tuple[int, ...]
     n_accepted: int
+    on_device: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,6 @@ class Round:
     """
 
     index: int
-    n_planned: int
     n_drafted: int
     n_reached: int
     n_accepted: int
@@ -190,8 +195,12 @@ class Acceptance(Protocol):
 class Ledger(Protocol):
     """When and how the host learns what was accepted."""
 
-    def learn(self, judgement: Judgement, draft: Draft) -> Outcome:
-        """Bring one round's outcome to the host."""
+    def begin(self, committed: Committed) -> None:
+        """A text begins or is rewound: nothing is outstanding."""
+        ...
+
+    def learn(self, committed: Committed, judgement: Judgement, draft: Draft) -> Sequence[Outcome]:
+        """Take one judged round; return the rounds whose outcome the host knows now, oldest first."""
         ...
 
 

@@ -5,7 +5,7 @@ the time inside each kind of part. On a device it waits at each part's borders, 
 launched work shows up in the phase that launched it; that costs overlap, hence it is never a headline.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -149,6 +149,9 @@ class _TimedLedger:
     inner: Ledger
     probe: Probe
 
-    def learn(self, judgement: Judgement, draft: Draft) -> Outcome:
+    def begin(self, committed: Committed) -> None:
+        self.inner.begin(committed)
+
+    def learn(self, committed: Committed, judgement: Judgement, draft: Draft) -> Sequence[Outcome]:
         with self.probe.span("judge_ns"):
-            return self.inner.learn(judgement, draft)
+            return self.inner.learn(committed, judgement, draft)

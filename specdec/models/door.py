@@ -15,10 +15,34 @@ class Traffic:
     """Counts since the door was opened or reset; bytes are payload bytes."""
 
     n_blocking_reads: int = 0
+    n_deferred_reads: int = 0
     n_uploads: int = 0
     downloaded_bytes: int = 0
     uploaded_bytes: int = 0
     n_synchronisations: int = 0
+
+
+class Arriving:
+    """Integers on their way to the host; ``values`` waits for them if they are not there yet."""
+
+    def __init__(self, tensor: torch.Tensor, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self._event: torch.cuda.Event | None = None
+        if tensor.device.type == "cuda":
+            self._host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+            self._host.copy_(tensor, non_blocking=True)
+            self._event = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._event.record()
+        else:
+            self._host = tensor.clone()
+
+    def values(self) -> list[int]:
+        """The integers. Counts as a blocking read only if the host had to wait for the device."""
+        if self._event is not None and not self._event.query():  # type: ignore[no-untyped-call]
+            self._traffic.n_blocking_reads += 1
+            self._event.synchronize()
+        values: list[int] = self._host.tolist()
+        return values
 
 
 class Door:
@@ -38,6 +62,12 @@ class Door:
         self.traffic.downloaded_bytes += tensor.numel() * tensor.element_size()
         values: list[int] = tensor.tolist()
         return values
+
+    def read_later(self, tensor: torch.Tensor) -> Arriving:
+        """Send an integer tensor ``[n]`` to the host without waiting for it."""
+        self.traffic.n_deferred_reads += 1
+        self.traffic.downloaded_bytes += tensor.numel() * tensor.element_size()
+        return Arriving(tensor, self.traffic)
 
     def read_float(self, tensor: torch.Tensor) -> float:
         """Bring one floating-point scalar ``[]`` to the host; blocks until it is computed."""
