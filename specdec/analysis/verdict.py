@@ -123,7 +123,7 @@ def _entry(
     if comparison is None or comparison.status == "not measured":
         faults = sorted({f.reason for f in families if f.reason})
         why = f"{arm} was not timed at context {context}" + (f": {'; '.join(faults)}" if faults else "")
-        word, numbers = NOT_MEASURED, dict.fromkeys(("r_gm", "ci_low", "ci_high"))
+        word, numbers = NOT_MEASURED, dict.fromkeys(("r_gm", "ci_low", "ci_high", "reason"))
     else:
         word, why, numbers = _judged(comparison, cost, analysis, rejected)
     return (
@@ -154,6 +154,7 @@ def _judged(
         "r_gm": interval.value if interval else None,
         "ci_low": interval.low if interval else None,
         "ci_high": interval.high if interval else None,
+        "reason": reason,
     }
     told = f"R {interval.value:.3f}" if interval else "no family is valid"
     if interval and interval.low is not None and interval.high is not None:
