@@ -9,11 +9,10 @@ from pathlib import Path
 
 from specdec.config.study import Prompts
 from specdec.errors import PromptError
-from specdec.prompts.families import FAMILIES, padding_for
+from specdec.prompts.families import FAMILIES, PADDING
 from specdec.prompts.families.sketch import Family
 from specdec.prompts.fit import fit
 from specdec.prompts.loaders import LOADERS, UserPrompt
-from specdec.prompts.padding import Padding
 from specdec.prompts.reference import fit_user_prompt
 from specdec.prompts.rows import Prompt, make_prompt, write_rows
 from specdec.prompts.tokenizer import PromptTokenizer, load_tokenizer
@@ -67,11 +66,8 @@ def build_split(
         ]
     known = sorted(name for name, family in FAMILIES.items() if family.split == split)
     _check_known(split, families, known, f"built-in {split} families are")
-    padding = padding_for(split)
     return [
-        _builtin_row(seed, tokenizer, padding, context, FAMILIES[family])
-        for context in prompts.contexts
-        for family in families
+        _builtin_row(seed, tokenizer, context, FAMILIES[family]) for context in prompts.contexts for family in families
     ]
 
 
@@ -80,9 +76,9 @@ def generator(seed: int, *where: object) -> random.Random:
     return random.Random(int(sha256_json([seed, *map(str, where)]), 16))
 
 
-def _builtin_row(seed: int, tokenizer: PromptTokenizer, padding: Padding, context: int, family: Family) -> Prompt:
+def _builtin_row(seed: int, tokenizer: PromptTokenizer, context: int, family: Family) -> Prompt:
     rng = generator(seed, family.name, context)
-    encoded = fit(family.write(rng), tokenizer, context, padding, rng, family.name)
+    encoded = fit(family.write(rng), tokenizer, context, PADDING[family.split], rng, family.name)
     return make_prompt(family.split, family.name, context, 0, encoded.ids, encoded.text, "builtin")
 
 

@@ -71,11 +71,11 @@ class Search:
 
     def brief(self, briefs: Iterable[str]) -> Encoded | None:
         """A few one-sentence requests, or one; in the last resort the beginning of one."""
-        supply = [brief for brief in islice(briefs, N_BRIEFS)]
+        supply = list(islice(briefs, N_BRIEFS))
         fitting = [brief for brief in supply if self._size([user(brief)]) <= self._context]
         joined = self._grow((f" {brief}" for brief in fitting), lambda parts: _request(parts, ""))
         for parts in [*_fewer(joined, least=1), *([brief] for brief in fitting)]:
-            found = self.close(partial(_request, parts))
+            found = self.close(partial(_request, parts), bare=True)
             if found is not None:
                 return found
         return self._beginning(max(supply, key=len))
@@ -100,21 +100,22 @@ class Search:
             parts.pop()
         return parts
 
-    def close(self, compose: Callable[[str], list[Message]]) -> Encoded | None:
-        """Close the gap with a remark of exactly its weight, or report that none was found."""
+    def close(self, compose: Callable[[str], list[Message]], *, bare: bool = False) -> Encoded | None:
+        """Close the gap with a remark of exactly its weight, or report that none was found.
+
+        ``bare`` allows a remark without its opening words, for gaps that have no room for them.
+        """
         encoded = self._tokenizer.chat(compose(""))
         gap = weight = self._context - len(encoded.ids)
-        if gap == 0:
-            return encoded
-        for _ in range(N_CORRECTIONS):
-            remark = self._padding.remark(weight, self._tokenizer, self._rng) if gap > 0 else None
+        for _ in range(N_CORRECTIONS if gap > 0 else 0):
+            remark = self._padding.remark(weight, self._tokenizer, self._rng, bare=bare)
             if remark is None:
                 return None
             encoded = self._tokenizer.chat(compose(remark))
             if len(encoded.ids) == self._context:
                 return encoded
             weight += self._context - len(encoded.ids)  # what the seam between text and remark took or gave
-        return None
+        return encoded if gap == 0 else None
 
     def _size(self, messages: Sequence[Message]) -> int:
         return len(self._tokenizer.chat(messages).ids)

@@ -7,37 +7,32 @@ have remarks of their own.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from specdec.prompts.tokenizer import PromptTokenizer
 
 
-@dataclass
+@dataclass(frozen=True)
 class Padding:
     """``openings`` in order of preference, each with its own leading space; ``items`` are all different."""
 
     openings: Sequence[str]
     items: Sequence[str]
-    _weights: dict[str, int] = field(default_factory=dict)
 
-    def remark(self, weight: int, tokenizer: PromptTokenizer, rng: random.Random) -> str | None:
+    def remark(self, weight: int, tokenizer: PromptTokenizer, rng: random.Random, *, bare: bool = False) -> str | None:
         """A remark that weighs ``weight`` tokens when each part is tokenised alone, or None.
 
-        Weights of parts are remembered, so one ``Padding`` serves one tokenizer.
+        ``bare`` allows one without opening words: " Plain words, one example."
         """
         items = list(self.items)
         rng.shuffle(items)
-        weights = [self._weigh(f" {item},", tokenizer) for item in items]
-        for opening in self.openings:
-            chosen = choose(weights, weight - self._weigh(opening, tokenizer))
+        weights = [tokenizer.count(f" {item},") for item in items]
+        for opening in (*self.openings, *([""] if bare else [])):
+            chosen = choose(weights, weight - tokenizer.count(opening))
             if chosen:
-                return opening + " " + ", ".join(items[index] for index in chosen) + "."
+                listed = ", ".join(items[index] for index in chosen)
+                return f"{opening} {listed if opening else listed.capitalize()}."
         return None
-
-    def _weigh(self, text: str, tokenizer: PromptTokenizer) -> int:
-        if text not in self._weights:
-            self._weights[text] = tokenizer.count(text)
-        return self._weights[text]
 
 
 def choose(weights: Sequence[int], total: int) -> list[int] | None:
@@ -55,5 +50,4 @@ def choose(weights: Sequence[int], total: int) -> list[int] | None:
                 reached[new] = (*way, index)
         if total in reached and len(reached[total]) <= 2:
             break
-    way = reached.get(total)
-    return list(way) if way else None
+    return list(reached[total]) if total in reached else None

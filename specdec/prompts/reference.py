@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from specdec.errors import PromptError
-from specdec.prompts.families.grammar import Grammar
+from specdec.prompts.families.grammar import Grammar, bank
 from specdec.prompts.families.sketch import Sketch
 from specdec.prompts.fit import Search
 from specdec.prompts.loaders import UserPrompt
@@ -21,14 +21,14 @@ HEAD = "Background notes (they do not belong to the task below):\n"
 RULE = "\n\n----\n\n"
 
 BANKS: dict[str, tuple[str, ...]] = {
-    "place": tuple(["attic", "cellar", "porch", "pantry", "hallway", "workshop", "greenhouse", "garage", "loft", "shed", "veranda", "study"]),
-    "thing": (
-        *["ladder", "basket", "kettle", "lantern", "barrel", "toolbox", "blanket", "mirror", "compass", "bucket", "stool", "hammer"],
-        *["teapot", "clock", "suitcase", "umbrella", "bicycle", "rake", "candle", "drawer"],
+    "place": bank("attic|cellar|porch|pantry|hallway|workshop|greenhouse|garage|loft|shed|veranda|study"),
+    "thing": bank(
+        "ladder|basket|kettle|lantern|barrel|toolbox|blanket|mirror|compass|bucket|stool|hammer|teapot|clock|"
+        "suitcase|umbrella|bicycle|rake|candle|drawer"
     ),
-    "look": tuple(["green", "grey", "narrow", "heavy", "plain", "old", "wooden", "round", "painted", "dented", "spare", "folded", "pale", "tall"]),
-    "season": tuple(["spring", "summer", "autumn", "winter"]),
-    "act": ("was cleaned", "was moved", "was mended", "stood empty", "was counted", "was labelled", "was lent out"),
+    "look": bank("green|grey|narrow|heavy|plain|old|wooden|round|painted|dented|spare|folded|pale|tall"),
+    "season": bank("spring|summer|autumn|winter"),
+    "act": bank("was cleaned|was moved|was mended|stood empty|was counted|was labelled|was lent out"),
 }
 NOTES = (
     "In {season} the {look} {thing} {act} and went back to the {place}.",
@@ -41,12 +41,11 @@ NOTES = (
     "Between the {place} and the {place} stands a {look} {thing}, number {10-99}.",
 )
 PADDING = Padding(
-    (" Kept beside them:", " Background:", ""),
+    (" Kept beside them:", " Background:"),
     tuple(f"the {look} {thing}" for look, thing in zip(BANKS["look"] * 2, BANKS["thing"], strict=False))
     + BANKS["thing"]
     + BANKS["place"]
-    + BANKS["look"]
-    + ("a", "an ax", "oil"),
+    + BANKS["look"],
 )
 # where the gap is too small for any of that: the first of these that closes it
 LEAD_INS = ("\n", " ", "\n\n", "- ", "-\n\n", *("Task! The task is to do this one task.\n"[-n:] for n in range(1, 40)))
@@ -70,7 +69,9 @@ def fit_user_prompt(prompt: UserPrompt, tokenizer: PromptTokenizer, context: int
     if n == context:
         return encoded
     search = Search(tokenizer, context, PADDING, rng)
-    found = search.document(_with_notes(prompt.messages, rng)) or search.close(partial(_with_remark, prompt.messages))
+    found = search.document(_with_notes(prompt.messages, rng)) or search.close(
+        partial(_with_remark, prompt.messages), bare=True
+    )
     for before in () if found else LEAD_INS:
         encoded = tokenizer.chat(_with_opening(prompt.messages, before))
         if len(encoded.ids) == context:

@@ -31,6 +31,7 @@ class PromptTokenizer:
         self.folder = folder
         self.template = template
         self._tokenizer = tokenizer
+        self._counts: dict[str, int] = {}
         # a file may carry cutting or padding to a training length; prompts are never cut
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -49,8 +50,10 @@ class PromptTokenizer:
         return self._encode(text, literal=True)
 
     def count(self, text: str) -> int:
-        """Number of tokens of plain text."""
-        return len(self.encode(text))
+        """Number of tokens of plain text; remembered, because prompts are built from parts that come again."""
+        if text not in self._counts:
+            self._counts[text] = len(self.encode(text))
+        return self._counts[text]
 
     def decode(self, ids: Sequence[int], *, skip_special: bool = False) -> str:
         """Text of ``ids``; bytes that are not UTF-8 become U+FFFD."""

@@ -10,13 +10,8 @@ from specdec.prompts.padding import Padding
 FAMILIES: dict[str, Family] = {family.name: family for family in (*DEVELOPMENT, *HELD_OUT)}
 """Every family by its name in params.yaml."""
 
-PADDING_WORDS = {
-    "development": (development_words.PAD_OPENINGS, development_words.PAD_ITEMS),
-    "held_out": (held_out_words.PAD_OPENINGS, held_out_words.PAD_ITEMS),
+PADDING: dict[str, Padding] = {
+    "development": Padding(development_words.PAD_OPENINGS, development_words.PAD_ITEMS),
+    "held_out": Padding(held_out_words.PAD_OPENINGS, held_out_words.PAD_ITEMS),
 }
-
-
-def padding_for(split: str) -> Padding:
-    """The closing remarks of one split; one per tokenizer."""
-    openings, items = PADDING_WORDS[split]
-    return Padding(openings, items)
+"""Closing remarks of each split."""

@@ -1,7 +1,8 @@
 """Sentences from templates and word banks, chosen so that a long text does not repeat itself.
 
 ``{bank}`` draws from a bank, ``{Bank}`` with a capital first letter, ``{BANK}`` in capitals; ``{3-90}``
-draws a number; ``{bank=x}`` remembers what it drew and ``{=x}`` says it again in the same sentence. Braces around
+draws a number; ``{bank=x}`` remembers what it drew and ``{=x}``, or ``{=X}`` with a
+capital first letter, says it again in the same template. Braces around
 anything else, such as a block of code, are left alone.
 
 Draws come from shuffled bags: every entry of a bank once before any comes again, which spreads words
@@ -12,7 +13,13 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+ARTICLE = re.compile(r"\b([Aa]) (?=[aeioAEIO])")  # no bank holds "one-..." or other vowels that sound otherwise
 SLOT = re.compile(r"\{(?:(\d+)-(\d+)|([A-Za-z_]+)?(?:=(\w+))?)\}")
+
+
+def bank(entries: str) -> tuple[str, ...]:
+    """A word bank from text with ``|`` between its entries."""
+    return tuple(entries.split("|"))
 
 
 class Grammar:
@@ -43,8 +50,13 @@ class Grammar:
             low, high, bank, key = match.groups()
             if low is not None:
                 return str(self.number(int(low), int(high)))
+            if bank is None and key is None:  # empty braces of a code block
+                return match.group(0)
             if bank is None:
-                return remembered[key] if key in remembered else match.group(0)
+                if key.lower() not in remembered:
+                    return match.group(0)
+                word = remembered[key.lower()]
+                return word[0].upper() + word[1:] if key.isupper() else word
             if bank.lower() not in self._banks:
                 return match.group(0)
             word = self.pick(bank.lower())
@@ -54,7 +66,7 @@ class Grammar:
                 return word.upper()
             return word[0].upper() + word[1:] if bank[0].isupper() else word
 
-        return SLOT.sub(fill, template)
+        return ARTICLE.sub(r"\1n ", SLOT.sub(fill, template))
 
     def one_of(self, templates: Sequence[str]) -> str:
         """One of several templates, filled; the others come first before it is taken again."""

@@ -18,7 +18,9 @@ Split = Literal["development", "held_out"]
 class Compose(Protocol):
     """Messages from units, details and a closing remark (``pad``, with its own leading space)."""
 
-    def __call__(self, units: Sequence[str], details: Sequence[str], pad: str) -> list[Message]: ...
+    def __call__(self, units: Sequence[str], details: Sequence[str], pad: str) -> list[Message]:
+        """Whole messages; the last one is the user's."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def code_to_continue(head: str, tail: str) -> Compose:
     """One user message that ends in code: ``head`` with the request, remarks, the units, then ``tail``."""
 
     def compose(units: Sequence[str], details: Sequence[str], pad: str) -> list[Message]:
-        return [user(head + pad + "\n\n" + "".join(details) + "".join(units) + tail)]
+        return [user(head + pad + "\n\n" + "".join([*details, *units]).lstrip("\n") + tail)]
 
     return compose
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from specdec.prompts.families.development.words import COLOURS, DAYS, GOODS, JOBS, MONTHS, NAMES, TOWNS
-from specdec.prompts.families.grammar import Grammar
+from specdec.prompts.families.grammar import Grammar, bank
 from specdec.prompts.families.sketch import Family, Sketch, document
 
 PARCEL_BANKS = {
@@ -14,15 +14,8 @@ PARCEL_BANKS = {
     "colour": COLOURS,
     "day": DAYS,
     "month": MONTHS,
-    "state": ("dented", "late", "complete", "soaked", "opened", "unlabelled", "too heavy", "well packed"),
-    "carrier": (
-        "the morning van",
-        "a cargo bicycle",
-        "the night train",
-        "courier Finch",
-        "the river barge",
-        "a cousin's lorry",
-    ),
+    "state": bank("dented|late|complete|soaked|opened|unlabelled|too heavy|well packed"),
+    "carrier": bank("the morning van|a cargo bicycle|the night train|courier Finch|the river barge|a cousin's lorry"),
 }
 PARCELS = (
     "Parcel {1000-9999} with {2-90} {goods} left {town} on {day} for {name}, paid in cash.",
@@ -42,12 +35,12 @@ DRAFT_BANKS = {
     "colour": COLOURS,
     "day": DAYS,
     "goods": GOODS,
-    "exhibit": (
-        *("the clock room", "a stuffed heron", "the map table", "an iron loom", "the coin drawer", "a diving bell"),
-        *("the glass beehive", "a sleigh", "the fossil wall", "a printing press", "the puppet stage", "an old tram"),
+    "exhibit": bank(
+        "the clock room|a stuffed heron|the map table|an iron loom|the coin drawer|a diving bell|the glass beehive|"
+        "a sleigh|the fossil wall|a printing press|the puppet stage|an old tram"
     ),
-    "slip": ("teh", "adn", "becuase", "wich", "allways", "untill", "realy", "tommorow", "freind", "beleive"),
-    "double": ("the the", "was was", "and and", "of of", "in in", "to to"),
+    "slip": bank("realy|allways|definately|sudenly|allmost|probly|usualy|finaly|quitely|certanly|oftenly|mabye"),
+    "double": bank("the the|was was|and and|of of|in in|to to"),
 }
 DRAFT = (
     "On {day} we saw {exhibit}, {slip} the guide {name} said it it came from {town}.",
@@ -88,7 +81,8 @@ def extract_record(rng: random.Random) -> Sketch:
     head = "Notes of the parcel desk, taken down in a hurry:\n\n"
     tail = (
         "\n\nTurn the notes into records, one per parcel in the order above. Write each record as lines 'number:', "
-        "'person:', 'goods:', 'amount:' and 'remark:', with a blank line between records and 'unknown' where nothing is said."
+        "'person:', 'goods:', 'amount:' and 'remark:', with a blank line between records and 'unknown' where "
+        "nothing is said."
     )
     briefs = words.stream(
         (
@@ -105,7 +99,8 @@ def edit_paragraph(rng: random.Random) -> Sketch:
     words = Grammar(rng, DRAFT_BANKS)
     head = "A pupil has written about a museum visit:\n\n"
     tail = (
-        "\n\nCopy the whole essay and correct it: spelling, doubled words, verb forms and plurals. Change nothing else, keep "
+        "\n\nCopy the whole essay and correct it: spelling, doubled words, verb forms and plurals. Change nothing "
+        "else, keep "
         "the order of the sentences, and give only the corrected essay."
     )
     briefs = words.stream(
@@ -125,8 +120,10 @@ def word_problem(rng: random.Random) -> Sketch:
     n, price, gift, spent = words.number(24, 90), words.number(3, 9), words.number(2, 12), words.number(15, 60)
     head = "Some of these market facts matter, others do not.\n\n"
     tail = (
-        f"\n\nLate in the day {person} arrives with {n} {goods}, gives away {gift}, sells all the others at {price} coins apiece "
-        f"and spends {spent} coins on supper. How many coins does {person} take home? Show the working line by line and check it."
+        f"\n\nLate in the day {person} arrives with {n} {goods}, gives away {gift}, sells all the others at {price} "
+        "coins apiece "
+        f"and spends {spent} coins on supper. How many coins does {person} take home? Show the working line by line "
+        "and check it."
     )
     briefs = words.stream(
         (

@@ -1,10 +1,9 @@
 """Development dialogue: a customer and a support desk, turn by turn, until the last question."""
 
 import random
-from collections.abc import Iterator
 
-from specdec.prompts.families.development.words import COLOURS, DAYS, FEELINGS, NAMES, TOWNS
-from specdec.prompts.families.grammar import Grammar
+from specdec.prompts.families.development.words import COLOURS, DAYS, NAMES, TOWNS
+from specdec.prompts.families.grammar import Grammar, bank
 from specdec.prompts.families.sketch import Family, Sketch, conversation
 
 BANKS = {
@@ -12,47 +11,59 @@ BANKS = {
     "town": TOWNS,
     "day": DAYS,
     "colour": COLOURS,
-    "feeling": FEELINGS,
-    "device": (
-        *(
-            "coffee machine",
-            "router",
-            "vacuum cleaner",
-            "doorbell",
-            "printer",
-            "thermostat",
-            "bread maker",
-            "hearing aid",
-        ),
-        *("electric bicycle", "lawn mower", "baby monitor", "sewing machine"),
+    "feeling": bank("worried|annoyed|puzzled|tired|impatient|sorry|at a loss|relieved|doubtful|curious"),
+    "part": bank(
+        "lid|filter|battery|left button|display|cable|wheel|hinge|sensor|fuse|tank|antenna|outer ring|clip|knob|"
+        "rubber seal|"
+        "switch|small lamp|plug|drawer|grille|handle|spring|timer"
     ),
-    "part": tuple(["lid", "filter", "battery", "left button", "display", "cable", "wheel", "hinge", "sensor", "fuse", "tank", "antenna"]),
-    "symptom": (
-        *("blinks twice and stops", "smells of warm rubber", "hums louder every hour", "shows error {10-99}"),
-        *("starts by itself at night", "loses its settings", "will not close", "drips on the floor", "stays cold"),
-        *("counts backwards", "refuses the code {1000-9999}", "clicks like a clock"),
+    "symptom": bank(
+        "blinks twice and stops|smells of warm rubber|hums louder every hour|shows error {10-99}|starts by itself "
+        "at night|"
+        "loses its settings|will not close|drips on the floor|stays cold|counts backwards|refuses the code "
+        "{1000-9999}|"
+        "clicks like a clock|rattles above speed {3-9}|glows after {2-50} minutes|forgets the {colour} programme|"
+        "turns itself {2-9} times|gets stuck at {20-95} percent|whistles when it rains"
     ),
-    "cure": (
-        *("hold the reset pin for {5-30} seconds", "rinse it under lukewarm water", "turn it by a quarter"),
-        *("leave it unplugged overnight", "press it down until it clicks", "update it to version {2-9}.{0-9}"),
-        *("swap it with the spare from the box", "wipe the contacts with a dry cloth", "check screw {2-12}"),
+    "cure": bank(
+        "hold the reset pin for {5-30} seconds|rinse it under lukewarm water|turn it by a quarter|leave it "
+        "unplugged overnight|"
+        "press it down until it clicks|update it to version {2-9}.{0-9}|swap it with the spare from the box|"
+        "wipe the contacts with a dry cloth|check screw {2-12}|tilt it by {10-80} degrees|feed it with {2-9} drops "
+        "of oil|"
+        "choose menu {11-99}|warm it with both hands|mark it with {colour} tape|send a picture to {name}"
     ),
 }
-QUESTIONS = (
-    "My {device} {symptom} since {day}. Should I open the {part}?",
-    "I did that, but now the {part} {symptom}, and I am rather {feeling}.",
-    "The {colour} light near the {part} is on; in {town} the shop told me to {cure}. Is that right?",
-    "Sorry, {name} is using the {device} now, and it {symptom}. What about the {part}?",
-    "Is the {part} covered if the {device} {symptom} after {2-30} months?",
-    "Before I {cure}, may I ask whether the {colour} {part} is the older kind?",
-)
-ANSWERS = (
-    "Please {cure}, then look at the {part}; on a {colour} model this takes {2-20} minutes.",
-    "Thank you, {name}. When it {symptom}, the {part} is worn; kindly {cure}.",
-    "That {part} was recalled on {day} in {town}. You may {cure} in the meantime.",
-    "No, leave the {colour} {part} alone and {cure}; ticket {1000-9999} is now open.",
-    "If the {device} still {symptom}, our workshop in {town} will {cure} for you.",
-    "I understand that you are {feeling}. First {cure}, then tell me what the {part} does.",
+TURNS = (
+    "The {part=p} {symptom} since {day}. Should I {cure}?\nRather {cure}, and check the {=p} again on {day}.",
+    "I did, but the {part=p} {symptom} and {name} is {feeling}.\n"
+    "Stay calm, {name} fixed that too: {cure}. In {2-40} minutes the {=p} rests.",
+    "A {colour=c} light shines by the {part}; {town=t} says: {cure}.\n"
+    "{=T} is right on {=c} lights. If it still {symptom}, {cure}.",
+    "{Name=n} uses it at night, and then the {part=p} {symptom}.\n"
+    "Could {=n} {cure} before bed? The {=p} is meant for {2-9} hours a day.",
+    "Is the {part=p} covered if it {symptom} after {2-30} months?\n"
+    "For {31-60}, unless somebody did {cure}. Keep that {=p} and the {town} slip.",
+    "Before I {cure}: is the {colour=c} {part=p} older?\nYes, {=c} means {town}, model {10-99}. Then {cure} instead.",
+    "{Town=t} has no spare {part=p}. What else can I do when it {symptom}?\n"
+    "I can post one to {=t} by {day}. Until then, {cure}.",
+    "Yesterday it {symptom=s} {2-9} times while {name} stood beside it.\n"
+    "Before or after the {colour} {part} was changed? If after, {cure}.",
+    "My {feeling} neighbour {name=n} says that one must {cure}.\n"
+    "Then {=n} owns the {colour} model. Yours wants the {part} first: {cure}.",
+    "Which comes first, to {cure} or to {cure}?\nThe second, or the {part} {symptom}; see drawing {1000-9999}.",
+    "It works, but the {part=p} is {colour=c} instead of {colour}. Is that a fault?\n"
+    "{2-90} hours are left when the {=p} looks {=c}. {Cure} on {day}.",
+    "How long does the repair in {town} take? I am {feeling} because it {symptom}.\n"
+    "{3-20} days, says {name}, who will {cure} and ring on {day}.",
+    "The booklet, page {2-90}, tells me to {cure}. The {part=p} is not even shown.\n"
+    "Page {10-99} shows the {colour} version; your {=p} is below the {part}.",
+    "Since {name} tried to {cure}, it {symptom}.\n"
+    "Let {name} undo that, loosen the {part}, wait {2-50} minutes, then {cure}.",
+    "Would it harm the {part=p} to {cure}?\n"
+    "Not a {colour} {=p}. Others {cure} first, as {name} found in {town} on {day}.",
+    "There is a {colour} crack of {2-30} millimetres beside the {part}, and it {symptom}.\n"
+    "Under {31-60} it is harmless; {cure} and tell {name} in {town}.",
 )
 STORY = (
     "The {part} came from {town}.",
@@ -60,16 +71,20 @@ STORY = (
     "{Name} tried to {cure}, without luck.",
     "I wrote down the number {1000-9999} from the {colour} {part}.",
 )
+DEVICES = bank(
+    "coffee machine|router|vacuum cleaner|doorbell|printer|thermostat|bread maker|heat pump|sewing machine|baby monitor"
+)
 
 
 def support_dialogue(rng: random.Random) -> Sketch:
     """Earlier turns about one device, then the customer's request for a whole plan."""
-    words = Grammar(rng, BANKS)
+    words = Grammar(rng, {**BANKS, "device": DEVICES})
     device, part, person = words.pick("device"), words.pick("part"), words.pick("name")
     opening = f"Hello, this is {person}. I need help with my {device}, above all with its {part}."
     reply = f"Good day, {person}. Tell me what the {device} does and I will look it up."
     last = (
-        f"Before I call anyone, please go over all of this once more: what could be wrong with the {device}, in which order "
+        f"Before I call anyone, please go over all of this once more: what could be wrong with the {device}, in "
+        "which order "
         "should I try your advice, and when must I stop and send it in?"
     )
     briefs = words.stream(
@@ -80,13 +95,8 @@ def support_dialogue(rng: random.Random) -> Sketch:
         )
     )
     return Sketch(
-        conversation((opening, reply), last), _turns(words), briefs, (f" {say}" for say in words.stream(STORY))
+        conversation((opening, reply), last), words.stream(TURNS), briefs, (f" {say}" for say in words.stream(STORY))
     )
-
-
-def _turns(words: Grammar) -> Iterator[str]:
-    while True:
-        yield f"{words.one_of(QUESTIONS)}\n{words.one_of(ANSWERS)}"
 
 
 DIALOGUE = (Family("support_dialogue", "development", "dialogue", "a customer and a support desk", support_dialogue),)

@@ -3,7 +3,7 @@
 import random
 
 from specdec.prompts.families.development.words import COLOURS, DAYS, FEELINGS, JOBS, MONTHS, NAMES, TOWNS
-from specdec.prompts.families.grammar import Grammar
+from specdec.prompts.families.grammar import Grammar, bank
 from specdec.prompts.families.sketch import Family, Sketch, document
 
 CONCEPT_BANKS = {
@@ -11,36 +11,27 @@ CONCEPT_BANKS = {
     "job": JOBS,
     "town": TOWNS,
     "feeling": FEELINGS,
-    "concept": (
-        *("inflation", "the tides", "photosynthesis", "compound interest", "friction", "an ecosystem", "gravity"),
-        *("supply and demand", "magnetism", "evolution by selection", "the water cycle", "probability", "sound waves"),
+    "concept": bank(
+        "inflation|the tide|photosynthesis|compound interest|friction|an ecosystem|gravity|supply and demand|"
+        "magnetism|evolution by selection|the water cycle|probability|an echo"
     ),
-    "aspect": (
-        *("where it begins", "why it never quite stops", "how one could measure it", "what would happen without it"),
-        *("who first noticed it", "how fast it works", "which mistakes people make about it", "how large it can get"),
-        *("what it costs in daily life", "how children could test it", "why books describe it differently"),
-        *("what slows it down", "whether it is the same everywhere", "which tools make it visible"),
-        *("how it shows itself in a kitchen", "why experts argue over it", "what it has to do with the weather"),
+    "aspect": bank(
+        "where it begins|why it never stops|how to measure it|what its absence would do|who first noticed it|"
+        "how fast it works|which mistakes are common|how large it gets|what it costs|how children could test it|"
+        "why books disagree|what slows it down|whether it is everywhere|which tools show it|what kitchens teach of it|"
+        "why experts quarrel|how weather changes it|when it turns harmful|what hides it|why it feels slow|"
+        "who profits from it|what came before it|how animals sense it|whether it can be stored|what reverses it|"
+        "how cities depend on it|why it has two names|what a picture would show"
     ),
-    "object": (
-        *("a kettle", "a rubber band", "a garden hose", "a savings book", "a bicycle pump", "a paper boat", "a mirror"),
-        *("a drum", "a pot of basil", "a deck of cards", "a seesaw", "a fish tank", "a woollen scarf", "a swing"),
-        *("a jar of coins", "a candle stub", "a wind chime", "a sponge"),
+    "object": bank(
+        "a kettle|a rubber band|a garden hose|a savings book|a bicycle pump|a paper boat|a mirror|a drum|"
+        "a pot of basil|a deck of cards|a seesaw|a fish tank|a woollen scarf|a swing|a jar of coins|a candle stub|a wind chime|"
+        "a sponge|a spinning top|a torch|a door spring|a soup ladle|a sandglass|a kite|a tin can|a marble run|a sundial"
     ),
-    "habit": (
-        *(
-            "sketches ideas on napkins",
-            "reads only on the tram",
-            "learns best by arguing",
-            "keeps a diary of questions",
-        ),
-        *("trusts pictures over formulas", "tries everything at once", "wants the short version first"),
-        *(
-            "remembers stories, not rules",
-            "counts on fingers",
-            "asks the same thing twice",
-            "teaches it to a neighbour",
-        ),
+    "habit": bank(
+        "sketches ideas on napkins|reads only on the tram|learns best by arguing|keeps a diary of questions|"
+        "trusts pictures over formulas|tries everything at once|wants the short version first|"
+        "remembers stories, not rules|counts on fingers|asks the same thing twice|teaches it to a neighbour"
     ),
 }
 READERS = (
@@ -52,6 +43,14 @@ READERS = (
     "{Name} ({job}, {18-80} years old) {habit}; the question is {aspect}.",
     "Two friends in {town}, {name} and {name}, disagree on {aspect}; {object} started the quarrel.",
     "The {job} {name} was {feeling} when {object} seemed to show {aspect}.",
+    "For the {job}s of {town}, {object} is proof enough; {name} still wants to hear {aspect}.",
+    "{Name} once explained it to a {job} with {object} and got stuck on the point {aspect}.",
+    "Is it true, asks {name} of {town}, that {object} and {object} obey the same rule, and {aspect}?",
+    "Nobody at the table of {name} in {town} could say {aspect}, not even the {job} with {object}.",
+    "{Name} {habit}, {name} {habit}: both are {feeling}, and both ask {aspect}.",
+    "A postcard with {object} on it comes from {name}, who lives near a {job} in {town} and asks {aspect}.",
+    "On page {12-96} of a schoolbook {name} found {object}, but not a word on {aspect}.",
+    "The {feeling} {job} {name} offers {object} to whoever can say {aspect}.",
 )
 
 NOTICE_BANKS = {
@@ -60,37 +59,18 @@ NOTICE_BANKS = {
     "town": TOWNS,
     "name": NAMES,
     "colour": COLOURS,
-    "service": (
-        *(
-            "the swimming pool",
-            "bus line 7",
-            "the public library",
-            "the recycling yard",
-            "the weekly market",
-            "the ferry",
-        ),
-        *("the town archive", "the ice rink", "the night bus", "the allotment gate", "the youth centre", "the clinic"),
+    "service": bank(
+        "the swimming pool|bus line 7|the public library|the recycling yard|the weekly market|the ferry|"
+        "the town archive|the ice rink|the night bus|the allotment gate|the youth centre|the clinic"
     ),
-    "cause": (
-        *("a burst water main", "new roof tiles", "a staff meeting", "the autumn fair", "fresh asphalt", "a film crew"),
-        *(
-            "a nesting falcon",
-            "cable repairs",
-            "the annual stocktaking",
-            "a loose chimney",
-            "tree felling",
-            "an inspection",
-        ),
+    "cause": bank(
+        "a burst water main|new roof tiles|a staff meeting|the autumn fair|fresh asphalt|a film crew|"
+        "a nesting falcon|cable repairs|the annual stocktaking|a loose chimney|tree felling|an inspection"
     ),
-    "duty": (
-        *("bring proof of address", "use the side entrance", "keep dogs on a lead", "return borrowed keys"),
-        *(
-            "park behind the fire station",
-            "book a time by telephone",
-            "leave bicycles at the fence",
-            "carry small change",
-        ),
-        *("collect a numbered ticket", "label every box", "arrive ten minutes early", "sign the list at the desk"),
+    "duty": bank(
+        "bring proof of address|use the side entrance|keep dogs on a lead|return borrowed keys|"
+        "park behind the fire station|book a time by telephone|leave bicycles at the fence|carry small change|"
+        "collect a numbered ticket|label every box|arrive ten minutes early|sign the list at the desk"
     ),
 }
 NOTICES = (
@@ -113,33 +93,19 @@ CHRONICLE_BANKS = {
     "town": TOWNS,
     "month": MONTHS,
     "colour": COLOURS,
-    "ship": (
-        "the Sandpiper",
-        "the Marigold",
-        "the Old Thrush",
-        "the Penny Wise",
-        "the Northern Hare",
-        "the Blue Acorn",
+    "ship": bank("the Sandpiper|the Marigold|the Old Thrush|the Penny Wise|the Northern Hare|the Blue Acorn"),
+    "find": bank(
+        "a bronze bell|seven sealed jars|a map drawn on bark|a broken sextant|a carved whale tooth|"
+        "a chest of dried figs|a child's wooden boat|a stone with tally marks|a ring of iron keys|"
+        "a bundle of letters|a compass without a needle|a clay whistle|an unknown {colour} shell"
     ),
-    "find": (
-        *("a bronze bell", "seven sealed jars", "a map drawn on bark", "a broken sextant", "a carved whale tooth"),
-        *("a chest of dried figs", "a child's wooden boat", "a stone with tally marks", "a ring of iron keys"),
-        *("a bundle of letters", "a compass without a needle", "a clay whistle", "an unknown {colour} shell"),
+    "weather": bank(
+        "in thick fog|under a hard frost|after three days of rain|in a dry wind|by moonlight|during a hailstorm|"
+        "on a windless morning|just before the thaw|through drifting smoke"
     ),
-    "weather": (
-        *("in thick fog", "under a hard frost", "after three days of rain", "in a dry wind", "by moonlight"),
-        *("during a hailstorm", "on a windless morning", "just before the thaw", "through drifting smoke"),
-    ),
-    "site": (
-        *(
-            "the lower cave",
-            "the salt meadow",
-            "the ruined pier",
-            "the goat path",
-            "the second spring",
-            "the watch stone",
-        ),
-        *("the drowned orchard", "the gravel bank", "the north landing", "the hollow oak", "the tide gate", "the kiln"),
+    "site": bank(
+        "the lower cave|the salt meadow|the ruined pier|the goat path|the second spring|the watch stone|"
+        "the drowned orchard|the gravel bank|the north landing|the hollow oak|the tide gate|the kiln"
     ),
 }
 CHRONICLE = (
@@ -153,6 +119,11 @@ CHRONICLE = (
     "The {colour} tents at {site} were struck {weather}, and {name} counted {20-90} pegs.",
     "{Name} traded {find} for {3-60} loaves in {town}, {weather}.",
     "In {month} a {colour} signal from {site} told {ship} that {name} had come upon {find}.",
+    "{Name} and the {colour} dog slept at {site}, {weather}, with {find} between them.",
+    "Of {20-90} letters from {site}, one by {name} mentions {find}, torn {weather}.",
+    "{Weather} a {colour} lamp was seen at {site}; {name} took it for {ship}.",
+    "The cook of {ship} swore that {find} came from {town}, not from {site}.",
+    "{Name} paid {name} {3-40} coins to dig at {site} {weather}.",
     "{Find} was lost again {weather} between {site} and {site}.",
 )
 
@@ -163,7 +134,8 @@ def explain_concept(rng: random.Random) -> Sketch:
     concept = words.pick("concept")
     head = f"I write a column that explains {concept} to people without training. These readers have written in:\n\n"
     tail = (
-        f"\n\nExplain {concept} so that all of them can follow. Begin with an everyday situation, say what happens step "
+        f"\n\nExplain {concept} so that all of them can follow. Begin with an everyday situation, say what happens "
+        "step "
         "by step, and answer at least two of the readers by name."
     )
     briefs = words.stream(
@@ -182,7 +154,7 @@ def summarize_notice(rng: random.Random) -> Sketch:
     """A municipal notice, then: a short version for the notice board."""
     words = Grammar(rng, NOTICE_BANKS)
     town = words.pick("town")
-    head = f"Municipal notice, {town}\n\n"
+    head = f"Notice of the county, posted in {town}\n\n"
     tail = (
         "\n\nShorten this notice for the board beside the town hall door. Keep every closing date and every duty that "
         "a resident has, drop the rest, and write five to eight sentences."
@@ -202,9 +174,11 @@ def passage_question(rng: random.Random) -> Sketch:
     """An island chronicle, then: a question about one of its people."""
     words = Grammar(rng, CHRONICLE_BANKS)
     island, person, site = words.pick("colour").capitalize() + " Island", words.pick("name"), words.pick("site")
-    head = f"From the chronicle of {island}, where {person} led the search at {site}.\n\n"
+    planted = words.say(f"On {{2-28}} {{month}} {person} opened {site} {{weather}} and found {{find}}.")
+    head = f"From the chronicle of {island}.\n\n{planted} "
     tail = (
-        f"\n\nQuestion: according to the chronicle, what did {person} do, and what was found at {site}? Quote the words that "
+        f"\n\nQuestion: according to the chronicle, what did {person} do, and what was found at {site}? Quote the "
+        "words that "
         "support your answer, then explain in a few sentences how sure one can be."
     )
     briefs = words.stream(

@@ -3,27 +3,18 @@
 import random
 from collections.abc import Iterator
 
-from specdec.prompts.families.grammar import Grammar
+from specdec.prompts.families.grammar import Grammar, bank
 from specdec.prompts.families.sketch import Family, Sketch, code_to_continue, document
 
 SCRIPT_BANKS = {
-    "noun": tuple(["planet", "comet", "moon", "orbit", "probe", "signal", "antenna", "crater", "rover", "eclipse", "beacon", "nebula"]),
-    "prop": tuple(["mass", "phase", "radius", "albedo", "azimuth", "period", "flux", "tilt", "epoch", "parallax"]),
-    "act": tuple(["track", "chart", "spin", "sample", "lock", "drift", "calibrate", "decode", "render", "poll"]),
-    "event": tuple(["rise", "set", "dock", "lost", "found", "ping", "wake", "fault"]),
-    "note": (
-        *(
-            "angles are in degrees here",
-            "the oldest reading wins",
-            "night frames arrive twice",
-            "gaps longer than a pass are ignored",
-        ),
-        *(
-            "callers own the buffer",
-            "negative values mean no contact",
-            "the sky map is lazily loaded",
-            "ties go to the nearer one",
-        ),
+    "noun": bank("planet|comet|moon|orbit|probe|signal|antenna|crater|rover|eclipse|beacon|nebula"),
+    "prop": bank("mass|phase|radius|albedo|azimuth|period|flux|tilt|epoch|parallax"),
+    "act": bank("track|chart|spin|sample|lock|drift|calibrate|decode|render|poll"),
+    "event": bank("rise|set|dock|lost|found|ping|wake|fault"),
+    "note": bank(
+        "angles are in degrees here|the oldest reading wins|night frames arrive twice|"
+        "gaps longer than a pass are ignored|callers own the buffer|negative values mean no contact|"
+        "the sky map is lazily loaded|ties go to the nearer one"
     ),
 }
 SCRIPTS = (
@@ -62,12 +53,14 @@ SCRIPT_NOTES = (
 )
 
 RECIPE_BANKS = {
-    "dish": tuple(["stew", "broth", "pie", "curry", "salad", "pudding", "dumpling", "omelette", "risotto", "waffle"]),
-    "grain": tuple(["salt", "pepper", "sugar", "thyme", "butter", "cumin", "cream", "garlic", "vinegar", "nutmeg"]),
-    "cook": tuple(["simmer", "chop", "whisk", "season", "roast", "blend", "knead", "glaze", "drain", "plate"]),
-    "why": (
-        *("guests arrive in pairs", "the oven holds two trays", "portions are never halved", "leftovers count as well"),
-        *("the recipe was written for six", "scales show grams only", "a pinch is a fixed amount"),
+    "dish": bank("stew|broth|pie|curry|salad|pudding|dumpling|omelette|risotto|waffle"),
+    "grain": bank("salt|pepper|sugar|thyme|butter|cumin|cream|garlic|vinegar|nutmeg"),
+    "cook": bank("simmer|chop|whisk|season|roast|blend|knead|glaze|drain|plate"),
+    "why": bank(
+        "guests arrive in pairs|the oven holds two trays|portions are never halved|leftovers count as well|"
+        "the recipe was written for six|scales show grams only|a pinch is a fixed amount|the cellar is cold|"
+        "spoons differ in size|the cook is left-handed|children eat half|steam carries some away|"
+        "two pots share one lid"
     ),
 }
 RECIPES = (
@@ -78,25 +71,58 @@ RECIPES = (
     return {"{=d}": portion, "rest": leftover}
 """,
     """def {cook}_all({dish=d}_queue, {grain=g}={1-40}):
-    done = []
+    {cook=c}_done = []
     while {=d}_queue:
         pot = {=d}_queue.pop()  # {why}
         pot.{=g} -= {=g} / {2-20}
-        done.append(pot.{cook}())
-    return done
+        {=c}_done.append(pot.{cook}())
+    return {=c}_done
 """,
     """def cheapest_{dish=d}(menu):
     # {why}, so {grain} is left out
-    best = menu[0]
-    for entry in menu[1:]:
-        if entry["{grain=g}"] < best["{=g}"] - {1-30}:
-            best = entry
+    best = menu[{0-9}]
+    for {cook=c} in menu:
+        if {=c}["{grain=g}"] < best["{=g}"] - {1-30}:
+            best = {=c}
     return best["{=d}"]
 """,
     """def {grain=g}_for_{dish=d}(grams, hot=True):
     if hot and grams > {40-900}:
         return grams - {2-39}  # {why}
     return {cook}({=g}=grams, {=d}=not hot)
+""",
+    """def menu_{cook}(days, {dish=d}_price={3-30}):
+    # {why}
+    {dish=m}_plan = [None] * days
+    for day in range(0, days, {2-9}):
+        {=m}_plan[day] = ("{=d}", {=d}_price + day % {2-12}, "{grain}")
+    return {=m}_plan
+""",
+    """class {Dish=d}Pot:
+    # {why}
+    def __init__(self, {grain=g}, liters={2-60}):
+        self.{=g}, self.liters = {=g}, liters
+    def {cook}(self, minutes):
+        self.liters -= minutes / {5-90}
+        return self.liters * self.{=g} > {1-40}
+""",
+    """def {cook}_or_{cook}({dish=d}, clock={6-22}):
+    # after {1-12} o'clock {why}
+    late = clock + {=d}.minutes // {30-59} >= {18-23}
+    return "{grain}" if late else {=d}.{grain}_left()
+""",
+    """def {grain=g}_bill(orders, discount=0.{1-9}):
+    # {why}
+    prices = sorted((order.{=g} * {2-15} for order in orders), reverse=True)
+    free = prices[: len(prices) // {3-9}]
+    return sum(prices) - discount * sum(free)
+""",
+    """def swap_{grain=g}({dish=d}, stock):
+    # {why}, hence no {grain} at all
+    spare = stock.pop("{=g}", {0-5})
+    while spare > {6-60} and {=d}.wants("{=g}"):
+        spare = {=d}.{cook}(spare, step={1-9})
+    stock["{=g}"] = spare
 """,
 )
 RECIPE_NOTES = ("# {Cook} the {dish} for {4-90} minutes: {why}.\n", "{GRAIN=g}_PER_{DISH=d} = {2-400}  # {why}\n")
@@ -112,11 +138,13 @@ def continue_code(rng: random.Random) -> Sketch:
     words = Grammar(rng, SCRIPT_BANKS)
     noun, prop, act = words.pick("noun"), words.pick("prop"), words.pick("act")
     head = (
-        f"Here is a JavaScript toolbox for sky watchers. Write on from its last line: close the open class, give it a method that "
+        "Here is a JavaScript toolbox for sky watchers. Write on from its last line: close the open class, give it "
+        "a method that "
         f"averages {prop}, and export one more helper in the same manner. Output code alone."
     )
     title = noun.capitalize()
-    tail = f"\n\nexport class {title}Book {{\n  constructor(rows = []) {{\n    this.rows = rows;\n  }}\n\n  {act}({prop}) {{\n"
+    tail = f"\n\nexport class {title}Book "
+    f"{{\n  constructor(rows = []) {{\n    this.rows = rows;\n  }}\n\n  {act}({prop}) {{\n"
     briefs = words.stream(
         (
             "Code {act}({noun}) in JavaScript.",
@@ -139,7 +167,8 @@ def fix_code(rng: random.Random) -> Sketch:
         "" if "return" in body else "    return total\n"
     )
     tail = (
-        f"{broken}```\n\nThe check `{grain}_in_{dish}([{first}, {second}]) == {first + second}` fails: {symptom}. Explain the mistake in two sentences, "
+        f"{broken}```\n\nThe check `{grain}_in_{dish}([{first}, {second}]) == {first + second}` fails: {symptom}. "
+        "Explain the mistake in two sentences, "
         "then print that routine again in full, repaired, together with three further checks."
     )
     briefs = words.stream(

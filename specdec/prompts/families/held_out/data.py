@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 
-from specdec.prompts.families.grammar import Grammar
+from specdec.prompts.families.grammar import Grammar, bank
 from specdec.prompts.families.held_out.words import CITIES, FIRST_NAMES, FOODS, MATERIALS, MOODS, PEOPLE, WEEKDAYS
 from specdec.prompts.families.sketch import Family, Sketch, document
 
@@ -13,25 +13,10 @@ BOOKING_BANKS = {
     "city": CITIES,
     "weekday": WEEKDAYS,
     "food": FOODS,
-    "room": tuple(
-        ["attic double", "garden single", "family suite", "corner twin", "tower room", "ground-floor studio", "quiet cabin", "loft"]
-    ),
-    "wish": (
-        *(
-            "a cot",
-            "late arrival at {20-23}:{10-55}",
-            "no feathers",
-            "a desk by the window",
-            "parking for a van",
-            "a bathtub",
-        ),
-        *(
-            "an early taxi",
-            "a vegan breakfast",
-            "a room away from the lift",
-            "two extra towels",
-            "an invoice to {city}",
-        ),
+    "room": bank("attic double|garden single|family suite|corner twin|tower room|ground-floor studio|quiet cabin|loft"),
+    "wish": bank(
+        "a cot|late arrival at {20-23}:{10-55}|no feathers|a desk by the window|parking for a van|a bathtub|"
+        "an early taxi|a vegan breakfast|a room away from the lift|two extra towels|an invoice to {city}"
     ),
 }
 BOOKINGS = (
@@ -48,48 +33,37 @@ TABLE_BANKS = {
     "city": CITIES,
     "material": MATERIALS,
     "who": PEOPLE,
-    "trend": ("rising", "falling", "flat", "erratic", "seasonal", "unclear", "recovering"),
-    "remark": (
-        *(
-            "new owner",
-            "gauge replaced",
-            "partial year",
-            "strike in spring",
-            "subsidy ended",
-            "record month",
-            "estimate only",
-        ),
-        *("merged with {city}", "export banned", "second shift", "flood damage", "sample of {3-90}"),
+    "trend": bank("rising|falling|flat|erratic|seasonal|unclear|recovering"),
+    "remark": bank(
+        "new owner|gauge replaced|partial year|strike in spring|subsidy ended|record month|estimate only|"
+        "merged with {city}|export banned|second shift|flood damage|sample of {3-90}"
     ),
 }
 ROW = ("{city} | {material} | {100-999} | {10-99}.{0-9} | {trend} | {remark}",)
 
 LOG_BANKS = {
-    "host": tuple(["heron", "kite", "plover", "osprey", "dunlin", "avocet", "merlin", "harrier"]),
-    "unit": tuple(["mailer", "indexer", "gateway", "scheduler", "ledgerd", "thumbnailer", "authd", "replicator", "cachewarm", "exporter"]),
-    "level": ("INFO", "INFO", "INFO", "WARN", "DEBUG", "ERROR"),
-    "event": (
-        *(
-            "retry {2-9} of 10 for shard {10-99}",
-            "queue depth {100-9999}",
-            "lease renewed by {host}",
-            "slow query {200-9000} ms",
-        ),
-        *("checksum mismatch in block {1000-9999}", "connection reset by {host}:{1024-9999}", "rotated {2-40} files"),
-        *(
-            "heap at {40-99} percent",
-            "certificate expires in {2-60} days",
-            "dropped {3-900} messages",
-            "config reload {1-99}",
-        ),
-        *(
-            "token refused for client {100-999}",
-            "clock drift {2-80} ms against {host}",
-            "disk {host} at {70-99} percent",
-        ),
-        *("snapshot {100-999} uploaded in {2-90} s", "fallback to {unit} on {host}"),
+    "host": bank("heron|kite|plover|osprey|dunlin|avocet|merlin|harrier"),
+    "unit": bank("mailer|indexer|gateway|scheduler|ledgerd|thumbnailer|authd|replicator|cachewarm|exporter"),
+    "task": bank(
+        "full backup|index merge|cache flush|report run|key rotation|log upload|mail batch|user import|health probe"
     ),
 }
+EVENTS = (
+    "INFO  {host} {unit}: lease renewed by {host}, {task} next",
+    "INFO  {host} {unit}: {task} done in {2-900} s, {100-9999} rows",
+    "DEBUG {host} {unit}: config reload {10-99}, {2-40} keys changed",
+    "INFO  {host} {unit}: queue depth {100-9999}, {task} waiting",
+    "DEBUG {host} {unit}: {task} skipped, ran {2-50} minutes ago on {host}",
+    "WARN  {host} {unit}: {task} slow, {200-9000} ms for shard {10-99}",
+    "WARN  {host} {unit}: retry {2-9} of 10 against {host}:{1024-9999}",
+    "WARN  {host} {unit}: heap at {70-99} percent during {task}",
+    "WARN  {host} {unit}: clock drift {20-800} ms, reference {host}",
+    "WARN  {host} {unit}: dropped {3-900} messages of client {100-999}",
+    "ERROR {host} {unit}: checksum mismatch in block {1000-9999}",
+    "ERROR {host} {unit}: connection reset by {host}:{1024-9999}",
+    "ERROR {host} {unit}: token refused for client {100-999}, {task} stopped",
+    "ERROR {host} {unit}: disk full on {host}, {task} moved to {host}",
+)
 
 STORY_BANKS = {
     "first": FIRST_NAMES,
@@ -97,15 +71,7 @@ STORY_BANKS = {
     "food": FOODS,
     "mood": MOODS,
     "material": MATERIALS,
-    "vessel": (
-        "a barge",
-        "the cable car",
-        "an old tram",
-        "a hay wagon",
-        "the mail coach",
-        "a rowing boat",
-        "the school bus",
-    ),
+    "vessel": bank("a barge|the cable car|an old tram|a hay wagon|the mail coach|a rowing boat|the school bus"),
 }
 STORY = (
     "{Vessel} leaves {city} with {first}, {12-80} sacks of {food} and {2-9} {mood} passengers.",
@@ -123,8 +89,9 @@ def extract_json(rng: random.Random) -> Sketch:
     words = Grammar(rng, BOOKING_BANKS)
     head = f"Inbox of the guest house in {words.pick('city')}, unsorted:\n\n"
     tail = (
-        '\n\nReturn one JSON array and no other text. Each message becomes an object with the fields "guest", "room", "from", '
-        '"nights", "party", "price_eur" and "wishes" (an array); use null for whatever a message leaves out.'
+        "\n\nReturn one JSON array and no other text. Each message becomes an object with the fields "
+        '"guest", "room", "from", "nights", "party", "price_eur" and "wishes" (an array); use null for whatever '
+        "a message leaves out."
     )
     briefs = words.stream(
         (
@@ -140,9 +107,13 @@ def table_to_text(rng: random.Random) -> Sketch:
     """A table of quarries and mills, then: a newspaper paragraph about it."""
     words = Grammar(rng, TABLE_BANKS)
     city = words.pick("city")
-    head = f"Table kept by {words.pick('who')}:\n\nsite | product | output | price | trend | remark\n--- | --- | --- | --- | --- | ---"
+    head = (
+        f"Table kept by {words.pick('who')}:\n\nsite | product | output | price | trend | remark\n--- | --- | --- | "
+        "--- | --- | ---\n" + words.say(city + ROW[0].removeprefix("{city}"))
+    )
     tail = (
-        f"\n\nDescribe this table as flowing text for the business page. Compare {city} with the other sites, mention highest and "
+        f"\n\nDescribe this table as flowing text for the business page. Compare {city} with the other sites, "
+        "mention highest and "
         "lowest output, say what the trends have in common, and use no bullet points."
     )
     briefs = words.stream(
@@ -158,16 +129,18 @@ def log_analysis(rng: random.Random) -> Sketch:
     """A service log, then: what went wrong, in which order, and what to do."""
     words = Grammar(rng, LOG_BANKS)
     unit, host = words.pick("unit"), words.pick("host")
-    head = "```\n"
+    planted = words.say(f"02:{{10-59}}:{{10-59}}.{{100-999}} WARN  {host} {unit}: {{task}} {{2-40}} minutes late")
+    head = f"```\n{planted}\n"
     tail = (
-        f"\n```\nUsers saw outages during this window. Work out from the log which component failed first, whether {unit} on {host} "
+        "\n```\nUsers saw outages during this window. Work out from the log which component failed first, whether "
+        f"{unit} on {host} "
         "was cause or victim, quote the decisive lines, and propose two checks for the operator on duty."
     )
     briefs = words.stream(
         (
-            "Why: {event}?",
-            "{Level} {unit}: {event}. Diagnose.",
-            "The log says '{unit}: {event}' and then '{event}'. What failed?",
+            "Why is the {task} late?",
+            "{Unit} on {host} is down. Diagnose.",
+            "The {task} of {unit} stopped on {host}, then on {host}. What may have failed first?",
         )
     )
     return Sketch(document(head, tail), _log(words), briefs)
@@ -180,8 +153,10 @@ def arithmetic_story(rng: random.Random) -> Sketch:
     boxes, each, lost, part = words.number(6, 19), words.number(8, 24), words.number(5, 30), words.number(2, 5)
     head = f"A travel tale in which quantities come and go, told by {hero}.\n\n"
     tail = (
-        f"\n\nAt the last stop {hero} opens {boxes} boxes holding {each} servings of {food} each. {lost} servings are spoilt, and the rest is "
-        f"split evenly among {part} kitchens, any remainder going to {friend}. What does every kitchen receive, and what does {friend} get? "
+        f"\n\nAt the last stop {hero} opens {boxes} boxes holding {each} servings of {food} each. {lost} servings "
+        "are spoilt, and the rest is "
+        f"split evenly among {part} kitchens, any remainder going to {friend}. What does every kitchen receive, and "
+        f"what does {friend} get? "
         "Reason aloud, one operation per sentence."
     )
     briefs = words.stream(
@@ -201,13 +176,13 @@ def _bullets(words: Grammar, templates: tuple[str, ...]) -> Iterator[str]:
 
 def _log(words: Grammar) -> Iterator[str]:
     """Lines in order of time; the clock runs on by up to some seconds per line."""
-    clock_ms = words.number(3_600_000, 80_000_000)
+    clock_ms = words.number(10_800_000, 80_000_000)  # after the planted line, at 3 o'clock or later
     before = ""
     while True:
         clock_ms = (clock_ms + words.number(3, 9_000)) % 86_400_000
         seconds, millis = divmod(clock_ms, 1000)
         stamp = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{millis:03d}"
-        yield before + stamp + words.say(" {level} {host} {unit}: {event}")
+        yield before + stamp + " " + words.one_of(EVENTS)
         before = "\n"
 
 

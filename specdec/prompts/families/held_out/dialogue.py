@@ -1,9 +1,8 @@
 """Held-out dialogue: two travellers' plans, refined with an assistant over many turns."""
 
 import random
-from collections.abc import Iterator
 
-from specdec.prompts.families.grammar import Grammar
+from specdec.prompts.families.grammar import Grammar, bank
 from specdec.prompts.families.held_out.words import CITIES, FIRST_NAMES, FOODS, MOODS
 from specdec.prompts.families.sketch import Family, Sketch, conversation
 
@@ -12,57 +11,50 @@ BANKS = {
     "city": CITIES,
     "food": FOODS,
     "mood": MOODS,
-    "sight": (
-        *(
-            "the puppet museum",
-            "the roof gardens",
-            "a quarry concert",
-            "the canal lift",
-            "the butterfly house",
-            "an open-air bath",
-        ),
-        *(
-            "the cartoon trail",
-            "the observatory",
-            "the spice market",
-            "the glass bridge",
-            "the typewriter café",
-            "the moor walk",
-        ),
+    "sight": bank(
+        "the puppet museum|the roof gardens|the quarry concert|the canal lift|the butterfly house|the open-air bath|"
+        "the cartoon trail|the observatory|the spice market|the glass bridge|the typewriter café|the moor walk|"
+        "the echo tower|the tram depot|the poppy fields|the old mint|the fog harbour|the salt caves|the opera cellar"
     ),
-    "ride": (
-        "the sleeper train",
-        "a rented tandem",
-        "the coastal bus",
-        "a shared taxi",
-        "the lake steamer",
-        "a funicular",
+    "ride": bank(
+        "the sleeper train|the rented tandem|the coastal bus|the shared taxi|the lake steamer|the funicular|the "
+        "hop-on tram|"
+        "the car ferry|the post bus|the chairlift|the night coach|the canoe"
     ),
-    "worry": (
-        *(
-            "{first} gets seasick",
-            "the budget is {200-900} euros",
-            "{sight} shuts at {14-19} o'clock",
-            "we own one suitcase",
-        ),
-        *("{first} will not fly", "it may rain in {city}", "our tent leaks", "{ride} was full last time"),
+    "worry": bank(
+        "{first} gets seasick|the budget is {200-900} euros|{sight} shuts at {14-19} o'clock|we own one suitcase|"
+        "{first} will not fly|it may rain in {city}|our tent leaks|{ride} was full last time"
     ),
 }
-WISHES = (
-    "Could we fit {sight} between {city} and {city}, although {worry}?",
-    "{First} would rather see {sight} than {sight}, and {worry}.",
-    "How long is {ride} from {city}, and do they serve {food}?",
-    "Drop {city}. {First} read about {sight}; besides, {worry}.",
-    "We feel {mood} about {ride}; what else reaches {sight} by noon?",
-    "Is day {2-14} too full with {sight}, {food} and {ride}?",
-)
-PLANS = (
-    "Yes: take {ride} at {7-11}:{10-55}, see {sight}, and eat {food} in {city}.",
-    "Then {city} moves to day {2-14}, and {sight} costs {5-60} euros each.",
-    "{Ride} needs {2-9} hours, so I would skip {sight} and keep {first} {mood}.",
-    "Since {worry}, stay {2-5} nights in {city} near {sight}.",
-    "I have swapped {sight} for {sight}; {first} may take {ride} alone.",
-    "Noted that {worry}. {Food} can be had beside {sight} for {4-40} euros.",
+TURNS = (
+    "Could we fit {sight=s} between {city=c} and {city}, although {worry}?\n"
+    "Yes: take {ride} at {7-11}:{10-55}, see {=s}, and eat {food} back in {=c}.",
+    "{First=f} would rather see {sight=s} than {sight=o}, and {worry}.\n"
+    "Then {=o} is out. {=S} costs {5-60} euros each, and {=f} could go there by {ride}.",
+    "How long is {ride=r} from {city=c}, and do they serve {food}?\n"
+    "From {=c} {=r} needs {2-9} hours; bring {food} yourselves, {mood} travellers that you are.",
+    "Drop {city=c}. {First=f} read about {sight=s}; besides, {worry}.\n"
+    "Gone is {=c}. Day {2-14} now belongs to {=s}, and {=f} chooses the supper, perhaps {food}.",
+    "We feel {mood=m} about {ride=r}; what else reaches {sight=s} by noon?\n"
+    "{Ride}, at {8-11}:{10-55}. For {=m} people I would keep {=r} as plan B and add {food}.",
+    "Is day {2-14} too full with {sight=s}, {food=d} and {ride}?\n"
+    "A little. Leave {=d} for {city}, see {=s} alone, and remember that {worry}.",
+    "Please count again: {200-900} euros for {city=c}, {2-90} for {sight=s}?\n"
+    "My count is {20-190} more for {=c}, since {=s} and {ride} were not in it.",
+    "{First=f} wrote from {city}: {sight=s} is closed, and {worry}.\n"
+    "A pity. {Sight} is {mood} enough to replace {=s}; I will move {=f} to day {2-14}.",
+    "What if it pours when we want {sight=s}? {First} hates wet {food}.\n"
+    "Wait in {city} until {13-18}:{10-55}, then {sight} instead of {=s}, all under one roof.",
+    "{City=c} for {2-6} nights seems long. Would {sight} be worth {ride}?\n"
+    "Halve {=c}, yes. {Ride} at {7-12}:{10-55} even leaves time for {food} and {first}.",
+    "Where do we leave {first=f} while we visit {sight}?\n"
+    "In {city}, with {food}, as {=f} is {mood} by then; {ride} picks everybody up at {15-20}:{10-55}.",
+    "Our {mood} landlady in {city=c} praises {sight}. True?\n"
+    "Partly: {first} gave it {2-9} of ten, but {=c} also has {sight}, which needs no {ride}.",
+    "Swap days {2-6} and {7-14}, because {worry}.\n"
+    "Swapped. {City} comes first, {sight} follows, and {ride} is booked for {first}.",
+    "Can {first=f} bring {food=d} aboard {ride=r}?\n"
+    "On {=r}, up to {2-9} kilos. Otherwise {=f} may eat {=d} at {sight}, near {city}.",
 )
 ASIDES = (
     "By the way, {worry}.",
@@ -81,7 +73,8 @@ def dialogue_history(rng: random.Random) -> Sketch:
         f"Gladly. {city} is a fine start; tell me your limits and I keep track of the itinerary.",
     )
     last = (
-        f"Now put together what we agreed in this chat: a day-by-day itinerary from {city} on, where {sight} fits, what was dropped and for "
+        f"Now put together what we agreed in this chat: a day-by-day itinerary from {city} on, where {sight} fits, "
+        "what was dropped and for "
         f"which reason, plus anything {first} still has to decide."
     )
     briefs = words.stream(
@@ -91,12 +84,9 @@ def dialogue_history(rng: random.Random) -> Sketch:
             "Plan a weekend in {city} for {first} and me; note that {worry}.",
         )
     )
-    return Sketch(conversation(opening, last), _turns(words), briefs, (f" {aside}" for aside in words.stream(ASIDES)))
-
-
-def _turns(words: Grammar) -> Iterator[str]:
-    while True:
-        yield f"{words.one_of(WISHES)}\n{words.one_of(PLANS)}"
+    return Sketch(
+        conversation(opening, last), words.stream(TURNS), briefs, (f" {aside}" for aside in words.stream(ASIDES))
+    )
 
 
 DIALOGUE = (

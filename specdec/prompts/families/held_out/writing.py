@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 
-from specdec.prompts.families.grammar import Grammar
+from specdec.prompts.families.grammar import Grammar, bank
 from specdec.prompts.families.held_out.words import CITIES, FIRST_NAMES, FOODS, MATERIALS, MOODS, PEOPLE, WEEKDAYS
 from specdec.prompts.families.sketch import Family, Sketch, document
 
@@ -13,19 +13,14 @@ PARTY_BANKS = {
     "city": CITIES,
     "mood": MOODS,
     "material": MATERIALS,
-    "event": tuple(
-        ["a stargazing night", "a bicycle tour", "a book swap", "a neighbourhood brunch", "a lantern walk", "a repair party", "a boat picnic"]
+    "event": bank(
+        "a stargazing night|a bicycle tour|a book swap|a neighbourhood brunch|a lantern walk|a repair party|"
+        "a boat picnic"
     ),
-    "limit": (
-        *(
-            "cannot eat {food}",
-            "arrives after {16-22}:{10-50}",
-            "brings {2-9} folding chairs",
-            "is afraid of dogs",
-            "lends a {material} table",
-        ),
-        *("needs a seat near the door", "must leave by tram", "is allergic to {food}", "has a budget of {8-90} euros"),
-        *("wants everyone to sing", "only helps before {9-12} o'clock"),
+    "limit": bank(
+        "cannot eat {food}|arrives after {16-22}:{10-50}|brings {2-9} folding chairs|is afraid of dogs|"
+        "lends a {material} table|needs a seat near the door|must leave by tram|is allergic to {food}|"
+        "has a budget of {8-90} euros|wants everyone to sing|only helps before {9-12} o'clock"
     ),
 }
 PARTY = (
@@ -43,22 +38,16 @@ TALE_BANKS = {
     "mood": MOODS,
     "material": MATERIALS,
     "food": FOODS,
-    "secret": (
-        *("a tunnel under the bakery", "a twin nobody mentions", "a tune that opens doors", "a letter never posted"),
-        *("a key made of {material}", "a debt to the ferryman", "a garden on the roof", "a map sewn into a coat"),
-        *("a talking weathercock", "an unsigned portrait", "a bell that rings by itself", "a drawer full of snow"),
+    "secret": bank(
+        "a tunnel under the bakery|a twin nobody mentions|a tune that opens doors|a letter never posted|"
+        "a key made of {material}|a debt to the ferryman|a garden on the roof|a map sewn into a coat|"
+        "a talking weathercock|an unsigned portrait|a bell that rings by itself|a drawer full of snow"
     ),
-    "habit": (
-        *(
-            "counts stairs",
-            "never wears {material}",
-            "speaks to lamps",
-            "walks backwards on {day}s",
-            "collects shadows",
-        ),
-        *("smells of {food}", "sleeps at noon", "answers with questions", "carries a cage", "hums off key"),
+    "habit": bank(
+        "counts stairs|never wears {material}|speaks to lamps|walks backwards on {day}s|collects shadows|"
+        "smells of {food}|sleeps at noon|answers with questions|carries a cage|hums off key"
     ),
-    "day": ("Advent Sunday", "market day", "leap day", "midsummer", "the last day of term", "carnival"),
+    "day": bank("Advent Sunday|market day|leap day|midsummer|the last day of term|carnival"),
 }
 TALE = (
     "{First}: {mood}, {16-90} years old, {habit}, guards {secret}.",
@@ -78,38 +67,14 @@ DESK_BANKS = {
     "weekday": WEEKDAYS,
     "material": MATERIALS,
     "mood": MOODS,
-    "topic": (
-        *(
-            "the {material} exhibition",
-            "travel to {city}",
-            "the spring catalogue",
-            "the sponsor's dinner",
-            "loan agreement {10-99}",
-        ),
-        *(
-            "the press preview",
-            "customs papers for {city}",
-            "the lighting plan",
-            "the audio guide",
-            "insurance of the {material} vase",
-        ),
-        *("the guard roster", "school visits"),
+    "topic": bank(
+        "the {material} exhibition|travel to {city}|the spring catalogue|the sponsor's dinner|loan agreement {10-99}|"
+        "the press preview|customs papers for {city}|the lighting plan|the audio guide|"
+        "insurance of the {material} vase|the guard roster|school visits"
     ),
-    "ask": (
-        *(
-            "confirm {topic}",
-            "send {2-30} labels",
-            "move {topic} to {weekday}",
-            "find {40-900} euros",
-            "call {who} back",
-        ),
-        *(
-            "cancel {topic}",
-            "approve {topic}",
-            "meet {first} in {city}",
-            "correct page {2-90}",
-            "count the {material} frames",
-        ),
+    "ask": bank(
+        "confirm {topic}|send {2-30} labels|move {topic} to {weekday}|find {40-900} euros|call {who} back|"
+        "cancel {topic}|approve {topic}|meet {first} in {city}|correct page {2-90}|count the {material} frames"
     ),
 }
 DESK = (
@@ -127,9 +92,11 @@ def list_making(rng: random.Random) -> Sketch:
     """Guests and their limits, then: a numbered list of preparations."""
     words = Grammar(rng, PARTY_BANKS)
     event, first = words.pick("event"), words.pick("first")
-    head = f"We are preparing {event}. What we know so far about the guests:\n\n"
+    planted = words.say(f"{first} {{limit}} and {{limit}}.")
+    head = f"We are preparing {event}. What we know so far about the guests:\n\n{planted} "
     tail = (
-        f"\n\nMake a numbered list of fifteen preparations for {event}, sorted by urgency. Behind every entry put who is in charge, why it "
+        f"\n\nMake a numbered list of fifteen preparations for {event}, sorted by urgency. Behind every entry put "
+        "who is in charge, why it "
         f"is needed and what it may cost, and make certain that {first} feels welcome."
     )
     briefs = words.stream(
@@ -146,9 +113,11 @@ def short_story(rng: random.Random) -> Sketch:
     """A writer's notebook, then: a story from it."""
     words = Grammar(rng, TALE_BANKS)
     first, secret, city, mood = words.pick("first"), words.pick("secret"), words.pick("city"), words.pick("mood")
-    head = "Pages from a novelist's notebook:\n\n"
+    planted = words.say(f"{first} {{habit}}. In {city} somebody whispers about {secret}.")
+    head = f"Pages from a novelist's notebook:\n\n{planted}\n"
     tail = (
-        f"\n\nWrite the opening of a short story out of these jottings. {first} is its {mood} narrator, {city} its stage, and {secret} must "
+        f"\n\nWrite the opening of a short story out of these jottings. {first} is its {mood} narrator, {city} its "
+        f"stage, and {secret} must "
         "appear before the second paragraph ends. Include one conversation and stop at a turning point."
     )
     briefs = words.stream(
@@ -165,9 +134,11 @@ def write_email(rng: random.Random) -> Sketch:
     """Scattered office notes, then: one e-mail that settles them."""
     words = Grammar(rng, DESK_BANKS)
     who, first, topic = words.pick("who"), words.pick("first"), words.pick("topic")
-    head = f"Loose notes from the museum office, gathered by {first}:\n\n"
+    planted = words.say(f"- {who} still has to {{ask}}, and {topic} cannot wait beyond {{weekday}}.")
+    head = f"Loose notes from the museum office, gathered by {first}:\n\n{planted}\n"
     tail = (
-        f"\n\nCompose an e-mail from {first} to {who} about {topic}. Give it a subject line, thank the recipient, settle what the notes allow, "
+        f"\n\nCompose an e-mail from {first} to {who} about {topic}. Give it a subject line, thank the recipient, "
+        "settle what the notes allow, "
         "ask for whatever is missing with a deadline for each item, and sign courteously."
     )
     briefs = words.stream(
