@@ -98,7 +98,7 @@ def _digest(path: Path) -> str:
 
 @cache
 def _module(path: Path) -> _Module:
-    tree = _without_words(ast.parse(path.read_text(encoding="utf-8")))
+    tree = _without_words(ast.parse(path.read_text(encoding="utf-8"), str(path)))
     lazy = path != ROOT / PACKAGE / "__init__.py"
     names = {name for node in _running(tree, lazy) for name in _named(node)}
     digest = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
