@@ -1,8 +1,10 @@
 """Models for tests: tiny random ones (made in milliseconds), cuts of them, and the embedded target."""
 
+import contextlib
+import fcntl
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 import torch
 
 from specdec.config import load_study
-from specdec.config.sources import Derived, Random
+from specdec.config.sources import Derived, Random, Source
 from specdec.errors import SpecdecError
 from specdec.models.fetch import fetch
 
@@ -90,13 +92,28 @@ def embedded_target() -> Path:
 
     Skips, saying why, where it is neither there nor to be had. Mark such tests ``embedded``.
     """
-    study = load_study(REPOSITORY / "params.yaml")
-    for folder in (REPOSITORY / "results/models/target", REPOSITORY / "downloads/converted/target"):
-        card = folder / "model.json"
-        if card.is_file() and json.loads(card.read_text())["source"] == study.models["target"].model_dump(mode="json"):
-            return folder
+    source = load_study(REPOSITORY / "params.yaml").models["target"]
+    downloads = REPOSITORY / "downloads"
+    fetched, converted = REPOSITORY / "results/models/target", downloads / "converted/target"
+    if _holds(fetched, source):
+        return fetched
     try:
-        fetch("target", study.models["target"], folder, downloads=REPOSITORY / "downloads")
+        with _alone(downloads / "converted.lock"):  # other test processes want it too: one converts, the rest wait
+            if not _holds(converted, source):
+                fetch("target", source, converted, downloads=downloads)
     except SpecdecError as error:
         pytest.skip(f"embedded target: {error}")
-    return folder
+    return converted
+
+
+def _holds(folder: Path, source: Source) -> bool:
+    card = folder / "model.json"
+    return card.is_file() and json.loads(card.read_text())["source"] == source.model_dump(mode="json")
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
