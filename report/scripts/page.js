@@ -77,5 +77,13 @@
   );
   for (const id of links.keys()) seen.observe(document.getElementById(id));
 
+  // a number says where it comes from when the pointer rests on it
+  document.addEventListener("mouseover", (event) => {
+    const number = event.target.closest("[data-claim]");
+    if (!number || number.title) return;
+    const { claim, source, n } = number.dataset;
+    number.title = [claim, source, n && `n = ${n}`].filter(Boolean).join(" · ");
+  });
+
   draw();
 })();

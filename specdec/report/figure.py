@@ -70,7 +70,7 @@ def inline(records: list[dict[str, Any]]) -> altair.InlineData:
 
 
 def _configured(chart: altair.TopLevelMixin) -> dict[str, Any]:
-    spec: dict[str, Any] = chart.to_dict(validate=True)
+    spec: dict[str, Any] = chart.to_dict(validate=False)
     spec.pop("$schema", None)  # an address that nothing may fetch
     spec["width"] = "container"
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}

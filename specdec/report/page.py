@@ -7,7 +7,9 @@ policy names each script by its hash and forbids every connection.
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,10 +22,19 @@ from specdec.report.claims import Claim, Claims
 from specdec.report.figure import VEGA_LITE, Drawing, Figure, render
 from specdec.report.language import LANGUAGES, Catalogues
 from specdec.report.palette import DARK
-from specdec.report.sections.section import Block, Note, Section, Verbatim
+from specdec.report.sections.section import Alarm, Block, Note, Section
 from specdec.report.inputs import Missing
 from specdec.report.table import Table
 from specdec.report.units import DASH, write
+
+
+FLAG_WORDS = {"lossy": "lossy", "invalid_text": "text invalid", "excluded": "excluded"}
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|#&~])")
+
+
+def markdown_text(text: object) -> str:
+    """Somebody's text as inert Markdown on one line: nothing in it is markup or ends a table's row."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
 
 
 def environment(templates: Path, claims: Claims, catalogues: Catalogues, language: str) -> Environment:
@@ -43,6 +54,7 @@ def environment(templates: Path, claims: Claims, catalogues: Catalogues, languag
         attribute=lambda name, message, **values: catalogues.attribute(name, message, language, **values),
         language=language,
         languages=LANGUAGES,
+        flag_words=FLAG_WORDS,
     )
     made.filters.update(
         number=number,
@@ -51,7 +63,7 @@ def environment(templates: Path, claims: Claims, catalogues: Catalogues, languag
         text_number=lambda claim, unit=None: write(claim.value, claim.unit if unit is None else unit),
         text_interval=lambda claim, unit=None: _ends(claim, unit),
         data_uri=lambda text: f"data:text/csv;charset=utf-8,{quote(text)}",
-        short_hash=lambda text: str(text)[:12],
+        md=markdown_text,
     )
     made.tests.update(
         note=lambda part: isinstance(part, Note),
@@ -59,7 +71,7 @@ def environment(templates: Path, claims: Claims, catalogues: Catalogues, languag
         table=lambda part: isinstance(part, Table),
         drawing=lambda part: isinstance(part, Drawing),
         block=lambda part: isinstance(part, Block),
-        verbatim=lambda part: isinstance(part, Verbatim),
+        alarm=lambda part: isinstance(part, Alarm),
     )
     return made
 
@@ -68,7 +80,7 @@ def number(claim: Claim, unit: str | None = None) -> Markup:
     """A claim's value in its unit, carrying its id, raw value and source."""
     shown = write(claim.value, claim.unit if unit is None else unit)
     raw = "" if claim.value is None else json.dumps(claim.value) if not isinstance(claim.value, str) else claim.value
-    return Markup('<data class="number" value="{}" data-claim="{}" title="{}">{}</data>').format(
+    return Markup('<data class="number" value="{}" data-claim="{}"{}>{}</data>').format(
         raw, claim.id, _origin(claim), shown
     )
 
@@ -94,8 +106,11 @@ def _ends(claim: Claim, unit: str | None) -> str:
     return f"[{write(claim.low, unit)}, {write(claim.high, unit)}]"
 
 
-def _origin(claim: Claim) -> str:
-    return f"{claim.id} · {claim.source}" + (f" · n = {claim.n}" if claim.n is not None else "")
+def _origin(claim: Claim) -> Markup:
+    """Source and count as attributes, where the id does not name the file itself; the script shows them on hover."""
+    if "#" in claim.id:
+        return Markup("")
+    return Markup(' data-source="{}" data-n="{}"').format(claim.source, "" if claim.n is None else claim.n)
 
 
 def page(
@@ -108,9 +123,11 @@ def page(
 ) -> str:
     """Render the HTML page."""
     drawings = [part for section in sections for part in section.parts if isinstance(part, Drawing)]
-    figures = {drawing.id: render(drawing, claims, catalogues) for drawing in drawings}
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        bundle = aside.submit(vl_convert.javascript_bundle, vl_version=VEGA_LITE)  # as slow as all drawings together
+        figures = {drawing.id: render(drawing, claims, catalogues) for drawing in drawings}
     scripts = [
-        vl_convert.javascript_bundle(vl_version=VEGA_LITE).replace("</script", "<\\/script"),
+        bundle.result().replace("</script", "<\\/script"),
         (templates / "scripts" / "page.js").read_text(encoding="utf-8"),
     ]
     return made.get_template("index.html.j2").render(

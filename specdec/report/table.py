@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from specdec.report.claims import Claims
@@ -54,6 +54,20 @@ class Table:
     folded: bool = False
     summary: str = ""
 
+    @property
+    def flags(self) -> frozenset[str]:
+        """The flags of all rows."""
+        return frozenset(flag for row in self.rows for flag in row.flags)
+
+    def filled(self, claims: Claims) -> "Table":
+        """The table without number columns that hold nothing at all (the page says elsewhere what was not measured)."""
+        kept = tuple(
+            column
+            for column in self.columns
+            if column.unit is None or not self.rows or any(_holds(row.cells.get(column.key), claims) for row in self.rows)
+        )
+        return replace(self, columns=kept)
+
     def records(self, claims: Claims) -> list[dict[str, Any]]:
         """Rows as plain values: numbers looked up, ``<key>_low`` and ``<key>_high`` beside intervals."""
         return [self._record(row, claims) for row in self.rows]
@@ -83,6 +97,10 @@ class Table:
         # a cell that begins like a formula would be run by a spreadsheet
         writer.writerows({key: _inert(value) for key, value in record.items()} for record in records)
         return handle.getvalue()
+
+
+def _holds(cell: str | None, claims: Claims) -> bool:
+    return cell is not None and claims(cell).known
 
 
 def _inert(value: Any) -> Any:

@@ -70,6 +70,8 @@ FORMATS: dict[str, Callable[[Number], str]] = {
     "MHz": lambda value: f"{_count(value)}\u00a0MHz",
     "signed": lambda value: fixed(value, 2) if value < 0 else f"+{fixed(value, 2)}",
     "parameters": _parameters,
+    "short": lambda value: fixed(value, 2),
+    "per cent": lambda value: f"{fixed(100 * value, 0)}\u00a0%",
     "integer": lambda value: str(int(value)),
 }
 ALIASES = {"tokens per round": "tokens/round", "share": "fraction", "seconds": "s", "n": "count", "x": "ratio"}

@@ -1,6 +1,6 @@
 """The page's sections in reading order, and what the masthead says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import specdec
@@ -11,10 +11,12 @@ from specdec.report.sections.costs import costs_section, next_section
 from specdec.report.sections.drafts import drafts_section
 from specdec.report.sections.families import families_section
 from specdec.report.sections.gates import gates_section
+from specdec.report.sections.policies import policies_section
 from specdec.report.sections.provenance import ENVIRONMENT, Fact, provenance_section, skipped_section
 from specdec.report.sections.ratios import ratios_section
 from specdec.report.sections.section import Section, Sources
 from specdec.report.sections.verdict import verdict_section
+from specdec.report.table import Table
 
 ORDER = (
     verdict_section,
@@ -24,6 +26,7 @@ ORDER = (
     break_even_section,
     next_section,
     drafts_section,
+    policies_section,
     gates_section,
     checks_section,
     skipped_section,
@@ -43,7 +46,12 @@ class ModelLine:
 
 def every_section(sources: Sources) -> tuple[Section, ...]:
     """All sections; each says itself what it lacks."""
-    return tuple(make(sources) for make in ORDER)
+    return tuple(_filled(make(sources), sources) for make in ORDER)
+
+
+def _filled(section: Section, sources: Sources) -> Section:
+    parts = tuple(part.filled(sources.claims) if isinstance(part, Table) else part for part in section.parts)
+    return replace(section, parts=parts)
 
 
 def head(sources: Sources, title: str) -> dict[str, Any]:

@@ -78,13 +78,14 @@ def _plane(placed: list[Entry]) -> Drawing:
 
 def _draw(records: list[dict[str, Any]], words: Words, contours: dict[Any, Any]) -> alt.TopLevelMixin:
     data = [
-        {**record, "point": f"{record['context']} · {record['arm']}" + _phase(record, words)}
+        {**record, "place": f"{record['context']}" + _phase(record, words)}
         for record in records
         if record["draft_forward_steps"] is not None
     ]
     curve = [
         {
-            "point": entry["point"],
+            "arm": entry["arm"],
+            "place": entry["place"],
             "draft_forward_steps": place["draft_forward_steps"],
             "break_even_acceptance": place["acceptance"],
             "order": order,
@@ -92,11 +93,17 @@ def _draw(records: list[dict[str, Any]], words: Words, contours: dict[Any, Any])
         for entry in data
         for order, place in enumerate(contours.get((entry["context"], entry["phase"], entry["arm"]), []))
     ]
-    names = list(dict.fromkeys(entry["point"] for entry in data))
+    names = list(dict.fromkeys(entry["arm"] for entry in data))
     colour = alt.Color(
-        "point:N",
+        "arm:N",
         scale=alt.Scale(domain=names, range=[SERIES[i % len(SERIES)] for i in range(len(names))]),
-        legend=alt.Legend(orient="top", title=None, columns=2, symbolType="circle"),
+        legend=alt.Legend(orient="top", title=None, columns=4, symbolType="circle"),
+    )
+    places = list(dict.fromkeys(entry["place"] for entry in data))
+    shape = alt.Shape(
+        "place:N",
+        scale=alt.Scale(domain=places),
+        legend=alt.Legend(orient="top", title=words("Context"), titleOrient="left", columns=4),
     )
     x_title = words("Cost of one draft forward, in target steps")
     x = alt.X(
@@ -111,7 +118,13 @@ def _draw(records: list[dict[str, Any]], words: Words, contours: dict[Any, Any])
         layers.append(
             alt.Chart(inline(curve))
             .mark_line(strokeDash=[5, 3], strokeWidth=1.6)
-            .encode(x=x, y=alt.Y("break_even_acceptance:Q", title=y_title, axis=axis, scale=scale), color=colour, order="order:Q")
+            .encode(
+                x=x,
+                y=alt.Y("break_even_acceptance:Q", title=y_title, axis=axis, scale=scale),
+                color=colour,
+                detail="place:N",
+                order="order:Q",
+            )
         )
     layers.append(
         base.transform_filter("datum.break_even_acceptance != null")
@@ -128,8 +141,10 @@ def _draw(records: list[dict[str, Any]], words: Words, contours: dict[Any, Any])
             x=x,
             y=alt.Y("acceptance_rate:Q", title=y_title, axis=axis, scale=scale),
             color=colour,
+            shape=shape,
             tooltip=[
-                alt.Tooltip("point:N", title=words("Arm")),
+                alt.Tooltip("arm:N", title=words("Arm")),
+                alt.Tooltip("place:N", title=words("Context")),
                 alt.Tooltip("draft_forward_steps:Q", title=x_title, format=".3f"),
                 alt.Tooltip("acceptance_rate:Q", title=words("Acceptance"), format=".1%"),
                 alt.Tooltip("break_even_acceptance:Q", title=words("Acceptance for R = 1"), format=".1%"),

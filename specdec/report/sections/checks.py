@@ -1,6 +1,6 @@
 """The timing checks: which cells left the inference and why, and every check's value beside its limit."""
 
-from dataclasses import dataclass
+from typing import Any
 
 from specdec.report.claims import pointer
 from specdec.report.inputs import Missing
@@ -9,17 +9,14 @@ from specdec.report.sections.section import Note, Part, Section, Sources
 from specdec.report.table import Column, Row, Table
 
 
-@dataclass(frozen=True)
-class _Place:
-    """One check of one family of one row, and its path in the speed-up table."""
-
-    ratio: Ratio
-    family: dict[str, object]
-    check: dict[str, object]
-    steps: tuple[str | int, ...]
-
-    def id(self, key: str) -> str:
-        return pointer(FILE, *self.steps, key)
+TITLES = {
+    "stationarity": "Stationarity",
+    "spread": "Spread",
+    "stability": "Stability",
+    "order_effect": "Order effect",
+    "clock_agreement": "Clock agreement",
+    "equal_work": "Equal work",
+}
 
 
 def checks_section(sources: Sources) -> Section:
@@ -38,9 +35,9 @@ def checks_section(sources: Sources) -> Section:
         parts.append(Note("No cell was excluded.", "good"))
     else:
         parts.append(Missing(FILE))
-    places = [place for ratio in rows for place in _places(ratio)]
-    if places:
-        parts.append(_all(places))
+    matrix = _matrix(rows)
+    if matrix:
+        parts.append(matrix)
     return Section(
         "checks",
         "Timing checks",
@@ -49,7 +46,7 @@ def checks_section(sources: Sources) -> Section:
     )
 
 
-def _excluded(found: list[tuple[Ratio, int, dict[str, object]]]) -> Table:
+def _excluded(found: list[tuple[Ratio, int, dict[str, Any]]]) -> Table:
     return Table(
         "excluded",
         "Cells that left the inference",
@@ -80,44 +77,44 @@ def _excluded(found: list[tuple[Ratio, int, dict[str, object]]]) -> Table:
     )
 
 
-def _places(ratio: Ratio) -> list[_Place]:
-    return [
-        _Place(ratio, family, check, ("rows", ratio.index, "families", position, "checks", number))
-        for position, family in enumerate(ratio.row.get("families", []))
-        for number, check in enumerate(family.get("checks") or [])
-    ]
-
-
-def _all(places: list[_Place]) -> Table:
+def _matrix(rows: list[Ratio]) -> Table | None:
+    """One line per cell: each check's value; the first line holds the limits."""
+    names: dict[str, str | None] = {}
+    lines = []
+    for ratio in rows:
+        for position, family in enumerate(ratio.row.get("families", [])):
+            values: dict[str, str | None] = {}
+            for number, check in enumerate(family.get("checks") or []):
+                place = ("rows", ratio.index, "families", position, "checks", number)
+                values[str(check.get("name"))] = pointer(FILE, *place, "value")
+                names.setdefault(str(check.get("name")), pointer(FILE, *place, "limit"))
+            if values:
+                cells = {
+                    "context": ratio.context,
+                    "phase": str(ratio.row.get("phase")),
+                    "arm": ratio.arm,
+                    "family": str(family.get("family")),
+                    "failed": ", ".join(family.get("failed_checks") or []) or None,
+                }
+                flags = ratio.flags if family.get("valid", True) else (*ratio.flags, "excluded")
+                lines.append(Row({**cells, **values}, flags))
+    if not lines:
+        return None
+    columns = (
+        Column("context", "Context"),
+        Column("phase", "Phase", word=True),
+        Column("arm", "Arm"),
+        Column("family", "Family"),
+        *(Column(name, TITLES.get(name, name), "fraction") for name in names),
+        Column("failed", "Failed"),
+    )
+    limits = Row({"context": "limit", **names})
     return Table(
         "all-checks",
-        "Every check of every cell",
-        (
-            Column("context", "Context"),
-            Column("phase", "Phase", word=True),
-            Column("arm", "Arm"),
-            Column("family", "Family"),
-            Column("check", "Check"),
-            Column("status", "Status", word=True),
-            Column("value", "Value", "fraction"),
-            Column("limit", "Limit", "fraction"),
-        ),
-        tuple(
-            Row(
-                {
-                    "context": place.ratio.context,
-                    "phase": str(place.ratio.row.get("phase")),
-                    "arm": place.ratio.arm,
-                    "family": str(place.family.get("family")),
-                    "check": str(place.check.get("name")),
-                    "status": str(place.check.get("status")),
-                    "value": place.id("value"),
-                    "limit": place.id("limit"),
-                },
-                place.ratio.flags,
-            )
-            for place in places
-        ),
+        "Every check of every cell; the first line holds the limits",
+        columns,
+        (limits, *lines),
+        flagged="failed",
         folded=True,
         summary="Every check of every cell",
     )

@@ -198,7 +198,7 @@ def _unmeasured(entries: list[Entry]) -> Table:
 
 def next_section(sources: Sources) -> Section:
     """What to cut next: elasticities and what-ifs of each arm."""
-    measured = [entry for entry in entries(sources) if entry.values.get("elasticities")]
+    measured = [entry for entry in entries(sources) if entry.id("acceptance_rate") and entry.values.get("elasticities")]
     if not measured:
         parts: tuple[Part, ...] = (Missing(FILE, "Not measured: %(file)s holds no elasticity."),)
     else:
@@ -257,7 +257,7 @@ def _draw_elasticities(records: list[dict[str, Any]], words: Words) -> alt.TopLe
                 scale=alt.Scale(domain=[words(cut) for cut in CUTS], range=[COSTS[cut] for cut in CUTS]),
                 legend=alt.Legend(orient="top", title=None, columns=4),
             ),
-            shape=alt.Shape("part:N", scale=alt.Scale(domain=[words(cut) for cut in CUTS]), legend=None),
+            shape=alt.Shape("part:N", scale=alt.Scale(domain=[words(cut) for cut in CUTS])),
             tooltip=[
                 alt.Tooltip("bar:N", title=words("Arm")),
                 alt.Tooltip("part:N", title=words("Part")),

@@ -87,7 +87,7 @@ def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
     x = alt.X(
         "r:Q",
         title=x_title,
-        scale=alt.Scale(type="log", nice=False, padding=18, zero=False),
+        scale=alt.Scale(type="log", nice=False, domain=_domain(data)),
         axis=alt.Axis(tickCount=6, format=".2f"),
     )
     y = alt.Y("family:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False))
@@ -123,4 +123,12 @@ def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
         .mark_point(filled=False, size=60, stroke=EXCLUDED, strokeWidth=1.6)
         .encode(x=x, y=y, tooltip=tooltip)
     )
-    return alt.layer(one, interval, excluded, valid).properties(height=max(120, 24 * len(data)))
+    some_excluded = any(not record["valid"] for record in data)
+    layers = [one, interval, *([excluded] if some_excluded else []), valid]
+    return alt.layer(*layers).properties(height=max(120, 24 * len(data)))
+
+
+def _domain(data: list[dict[str, Any]]) -> list[float]:
+    """The axis always shows 1, with some room on both sides."""
+    shown = [record[key] for record in data for key in ("r", "r_low", "r_high") if record[key] is not None]
+    return [min([1.0, *shown]) * 0.94, max([1.0, *shown]) * 1.06]

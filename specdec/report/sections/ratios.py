@@ -42,16 +42,17 @@ def _cells(ratio: Ratio) -> dict[str, str | None]:
 
 
 def _timing(sources: Sources, rows: list[Ratio]) -> Table:
+    several = len({ratio.row.get("executor") for ratio in rows}) > 1
     return Table(
         "ratios-timing",
         "Held-out families, by context",
         (
             Column("context", "Context"),
             Column("arm", "Arm"),
-            Column("executor", "Executor"),
+            *([Column("executor", "Executor")] if several else []),
             Column("verdict", "Verdict", word=True),
             *NUMBERS,
-            Column("n_families", "Valid families", "count"),
+            Column("n_families", "Valid", "count"),
             Column("n_families_total", "Families", "count"),
         ),
         tuple(

@@ -23,8 +23,8 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Verbatim:
-    """A sentence that a result file holds, shown as it stands; ``source`` is its claim id (a pointer)."""
+class Alarm:
+    """A warning sentence that a result file holds, shown as it stands; ``source`` is its claim id (a pointer)."""
 
     source: str
 
@@ -37,7 +37,7 @@ class Block:
     data: Any
 
 
-Part = Note | Table | Drawing | Block | Missing
+Part = Note | Alarm | Table | Drawing | Block | Missing
 
 
 @dataclass(frozen=True)

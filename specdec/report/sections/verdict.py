@@ -5,8 +5,10 @@ from typing import Any
 
 from specdec.report.claims import pointer
 from specdec.report.inputs import Missing
+from specdec.report.sections.costs import Entry, entries
 from specdec.report.sections.rows import Ratio, ratios
-from specdec.report.sections.section import Block, Note, Part, Section, Sources
+from specdec.report.sections.section import Alarm, Block, Note, Part, Section, Sources
+from specdec.report.sections.why import Why, why
 
 FILE = "analysis/verdict.json"
 TONES = {"faster": "good", "slower": "bad", "cannot tell": "unsure", "equivalent": "unsure", "not measured": "missing"}
@@ -26,7 +28,8 @@ class Card:
     arm_speed: str | None
     baseline_speed: str | None
     bandwidth_share: str | None
-    why: str | None
+    why: Why
+    said: str | None
     flags: tuple[str, ...]
     excluded: tuple[str, ...]
     null: str | None
@@ -37,10 +40,16 @@ def verdict_section(sources: Sources) -> Section:
     """Verdict of the primary arm in every context."""
     verdict = sources.inputs.document(FILE)
     timed = {(r.context, r.arm): r for r in ratios(sources.inputs, sources.claims, "timing")}
+    costs = {
+        (str(entry.names["context"]), str(entry.names["arm"])): entry
+        for entry in entries(sources)
+        if entry.names["phase"] == "timing"
+    }
     cards = tuple(
-        _card(sources, verdict, index, entry, timed) for index, entry in enumerate(verdict.get("contexts", []))
+        _card(sources, verdict, index, timed, costs) for index in range(len(verdict.get("contexts", [])))
     )
-    parts: list[Part] = [Block("verdicts", cards)]
+    warnings = [Alarm(pointer(FILE, "warnings", index)) for index in range(len(verdict.get("warnings") or []))]
+    parts: list[Part] = [*warnings, Block("verdicts", cards)]
     if not cards:
         parts = [Missing(FILE, "Not measured: %(file)s names no context.")]
     if not verdict.get("null_arm"):
@@ -54,8 +63,13 @@ def verdict_section(sources: Sources) -> Section:
 
 
 def _card(
-    sources: Sources, verdict: dict[str, Any], index: int, entry: dict[str, Any], timed: dict[tuple[str, str], Ratio]
+    sources: Sources,
+    verdict: dict[str, Any],
+    index: int,
+    timed: dict[tuple[str, str], Ratio],
+    costs: dict[tuple[str, str], Entry],
 ) -> Card:
+    entry = verdict["contexts"][index]
     claims = sources.claims
     context, arm = str(entry.get("context")), str(entry.get("arm", verdict.get("primary")))
     ratio = timed.get((context, arm))
@@ -67,7 +81,7 @@ def _card(
     null_index = next(
         (i for i, null in enumerate(verdict.get("null_arm") or []) if str(null.get("context")) == context), None
     )
-    why = pointer(FILE, "contexts", index, "why")
+    said = pointer(FILE, "contexts", index, "why")
     word = str(entry.get("verdict", "not measured"))
     return Card(
         context=context,
@@ -80,7 +94,8 @@ def _card(
         arm_speed=number("arm_tokens_per_s"),
         baseline_speed=number("baseline_tokens_per_s"),
         bandwidth_share=number("baseline_bandwidth_share"),
-        why=why if claims.first(why) and claims(why).known else None,
+        why=why(entry, costs.get((context, arm))),
+        said=said if claims.first(said) and claims(said).known else None,
         flags=ratio.flags if ratio else (),
         excluded=tuple(_name(item) for item in entry.get("excluded") or []),
         null=None if null_index is None else pointer(FILE, "null_arm", null_index, "r_gm"),

@@ -1,0 +1,105 @@
+"""Replayed policies: what any draft length or stopping rule would have needed on the recorded chains."""
+
+from typing import Any
+
+import altair as alt
+
+from specdec.report.claims import pointer
+from specdec.report.figure import Drawing, Words, inline
+from specdec.report.inputs import Missing
+from specdec.report.palette import FASTER, INK, SERIES
+from specdec.report.sections.section import Part, Section, Sources
+from specdec.report.table import Column, Row, Table
+
+FILE = "analysis/policies.json"
+NUMBERS = (
+    Column("ratio", "R by the cost model", "ratio"),
+    Column("regret", "Regret", "fraction"),
+    Column("n_verify_forwards", "Target forwards", "count"),
+    Column("n_draft_forwards", "Draft forwards", "count"),
+)
+
+
+def policies_section(sources: Sources) -> Section:
+    """One Pareto plane per context."""
+    policies = sources.inputs.document(FILE)
+    parts: list[Part] = []
+    for index, context in enumerate(policies.get("contexts", []) if policies else []):
+        if context.get("policies"):
+            parts.append(_plane(index, context))
+        else:
+            parts.append(Missing(FILE, "Not measured: %(file)s holds no policy for a context."))
+    if not parts:
+        parts = [policies if isinstance(policies, Missing) else Missing(FILE)]
+    return Section(
+        "policies",
+        "Other policies, replayed",
+        "Greedy drafting depends on the committed text alone, so any draft length or stopping rule can be replayed from "
+        "the recorded chains: the forwards are exact, the times come from the cost model.",
+        tuple(parts),
+    )
+
+
+def _plane(index: int, context: dict[str, Any]) -> Drawing:
+    name = str(context.get("context"))
+    places = [(("contexts", index, "policies", i), policy) for i, policy in enumerate(context["policies"])]
+    if context.get("oracle"):
+        places.append((("contexts", index, "oracle"), context["oracle"]))
+    rows = tuple(
+        Row(
+            {
+                "policy": str(policy.get("policy")),
+                **{column.key: pointer(FILE, *place, column.key) for column in NUMBERS if column.key in policy},
+            }
+        )
+        for place, policy in places
+    )
+    best, best_fixed = str(context.get("best")), str(context.get("best_fixed"))
+    return Drawing(
+        f"policies-{name}",
+        "Policies at context %(context)s",
+        "Fewer forwards of both kinds is better: the lower left edge is the best that can be bought. The ring marks the "
+        "policy with the largest R by the cost model (%(best)s; the best fixed length is %(best_fixed)s), the diamond is a "
+        "drafter that always stops in time.",
+        Table(
+            f"policies-{name}-table",
+            "Replayed policies at context %(context)s",
+            (Column("policy", "Policy"), *NUMBERS),
+            rows,
+            {"context": name},
+        ),
+        lambda records, words: _draw(records, words, best),
+        {"context": name, "best": best, "best_fixed": best_fixed},
+    )
+
+
+def _draw(records: list[dict[str, Any]], words: Words, best: str) -> alt.TopLevelMixin:
+    data = [{**record, "kind": str(record["policy"]).partition("=")[0]} for record in records]
+    kinds = list(dict.fromkeys(record["kind"] for record in data))
+    colours = [INK if kind == "perfect stop" else SERIES[i % len(SERIES)] for i, kind in enumerate(kinds)]
+    x = alt.X("n_draft_forwards:Q", title=words("Draft forwards"), scale=alt.Scale(zero=False, padding=14))
+    y = alt.Y("n_verify_forwards:Q", title=words("Target forwards"), scale=alt.Scale(zero=False, padding=14))
+    base = alt.Chart(inline(data))
+    points = base.mark_point(filled=True, opacity=1, size=75).encode(
+        x=x,
+        y=y,
+        color=alt.Color(
+            "kind:N",
+            scale=alt.Scale(domain=kinds, range=colours),
+            legend=alt.Legend(orient="top", title=None, columns=4, symbolType="circle"),
+        ),
+        shape=alt.condition("datum.kind == 'perfect stop'", alt.value("diamond"), alt.value("circle")),
+        tooltip=[
+            alt.Tooltip("policy:N", title=words("Policy")),
+            alt.Tooltip("ratio:Q", title=words("R by the cost model"), format=".3f"),
+            alt.Tooltip("regret:Q", title=words("Regret"), format=".1%"),
+            alt.Tooltip("n_verify_forwards:Q", title=words("Target forwards")),
+            alt.Tooltip("n_draft_forwards:Q", title=words("Draft forwards")),
+        ],
+    )
+    ring = (
+        alt.Chart(inline([record for record in data if record["policy"] == best]))
+        .mark_point(filled=False, size=260, strokeWidth=2, color=FASTER)
+        .encode(x=x, y=y)
+    )
+    return alt.layer(points, ring).properties(height=300)

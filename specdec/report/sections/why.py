@@ -1,0 +1,52 @@
+"""Why a verdict is what it is, as sentences of the catalogues with looked-up numbers.
+
+The analysis' own sentence is English text; these say the same in every language of the page. Where the
+cost split is missing the analysis' sentence stands alone.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from specdec.report.sections.costs import SHARES, Entry
+
+PART_NAMES = {
+    "draft": "drafting",
+    "verify": "verification",
+    "judge": "judging on the host",
+    "settle": "rolling back and repairing",
+    "unattributed": "the rest of the loop",
+}
+N_PARTS_TOLD = 2
+
+
+@dataclass(frozen=True)
+class Why:
+    """``reason``: message or ``None``; the rest are claim ids. ``parts``: (message, id), largest first."""
+
+    reason: str | None
+    round_steps: str | None
+    tokens_per_round: str | None
+    parts: tuple[tuple[str, str], ...]
+    halved_draft: str | None
+    perfect_acceptance: str | None
+
+
+def why(verdict: dict[str, Any], cost: Entry | None) -> Why:
+    """The pieces of the sentence for one arm and context."""
+    said = verdict.get("reason")
+    # what follows the colon repeats numbers that the page shows elsewhere
+    reason = str(said).partition(":")[0] if said else None
+    if cost is None or not cost.measured:
+        return Why(reason, None, None, (), None, None)
+    shares = cost.values["shares"]
+    order = sorted((part for part in SHARES if shares.get(part) is not None), key=lambda part: -shares[part])
+    parts = tuple((PART_NAMES[part], id) for part in order[:N_PARTS_TOLD] if (id := cost.id("shares", part)))
+    drafts = cost.id("draft_forward_steps")
+    return Why(
+        reason,
+        cost.id("round_steps"),
+        cost.id("tokens_per_round"),
+        parts,
+        cost.id("halved_draft_r") if drafts else None,
+        cost.id("perfect_acceptance_r"),
+    )
