@@ -37,7 +37,7 @@ class Layout:
             "sweep": ["runs.csv"],
             "timing": ["runs.csv"],
             "analysis": [*(f"{name}.json" for name in ANALYSES), "speedup.csv"],
-            "report": ["index.html"],
+            "report": ["index.html", "report.md"],
         }[phase]
         return [f"{here}/{name}" for name in names] + self.cells(phase)
 

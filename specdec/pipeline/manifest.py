@@ -14,8 +14,8 @@ from specdec.storage import read_json, sha256_file, write_json
 CARD = "model.json"
 
 
-def close_phase(manifest: Path, results: Iterable[Path]) -> None:
-    """Write ``manifest`` about ``results`` (all below its folder); delete everything else there.
+def close_phase(manifest: Path, results: Iterable[Path]) -> list[Path]:
+    """Write ``manifest`` about ``results`` (all below its folder); delete everything else there; return what went.
 
     Raises
     ------
@@ -30,8 +30,9 @@ def close_phase(manifest: Path, results: Iterable[Path]) -> None:
             listing |= {
                 (path.parent / name).relative_to(folder).as_posix(): digest for name, digest in _carded(path).items()
             }
-    _delete_orphans(folder, {manifest, *(folder / name for name in listing)})
+    deleted = _delete_orphans(folder, {manifest, *(folder / name for name in listing)})
     write_json(manifest, listing)
+    return deleted
 
 
 def _hash(path: Path) -> str:
@@ -53,13 +54,14 @@ def _carded(card: Path) -> dict[str, str]:
     return files
 
 
-def _delete_orphans(folder: Path, keep: set[Path]) -> None:
+def _delete_orphans(folder: Path, keep: set[Path]) -> list[Path]:
+    orphans = sorted(path for path in folder.rglob("*") if path.is_file() and path not in keep)
+    for path in orphans:
+        path.unlink()
     for path in sorted(folder.rglob("*"), reverse=True):
-        if path.is_dir():
-            if not any(path.iterdir()):
-                path.rmdir()
-        elif path not in keep and path.name != ".snakemake_timestamp":
-            path.unlink()
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+    return orphans
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,5 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Close the phase."""
-    close_phase(args.out, args.results)
+    for path in close_phase(args.out, args.results):
+        print(f"specdec: deleted {path}, which no rule makes")
     return 0

@@ -27,7 +27,8 @@ def test_manifest_lists_every_file_with_its_hash(phase):
 
 
 def test_a_dropped_context_leaves_neither_file_nor_folder(phase):
-    close_phase(phase / "manifest.json", [phase / "cells/256/a.jsonl", phase / "runs.csv"])
+    deleted = close_phase(phase / "manifest.json", [phase / "cells/256/a.jsonl", phase / "runs.csv"])
+    assert deleted == [phase / "cells/512/a.jsonl"]
     left = sorted(path.relative_to(phase).as_posix() for path in phase.rglob("*"))
     assert left == ["cells", "cells/256", "cells/256/a.jsonl", "manifest.json", "runs.csv"]
 

@@ -8,7 +8,8 @@ rule render:
         templates=LAYOUT.templates(),
         results=LAYOUT.reported(),
     output:
-        "results/report/index.html",
+        page="results/report/index.html",
+        summary="results/report/report.md",
     log:
         "logs/report.log",
     benchmark:
@@ -20,4 +21,4 @@ rule render:
         values=as_json(report=config["report"]),
     shell:
         "specdec report --params {params.values:q} --results results --templates report "
-        "--out {output} > {log} 2>&1"
+        "--out {output.page} > {log} 2>&1"
