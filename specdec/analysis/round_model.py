@@ -175,6 +175,21 @@ def break_even_acceptance(costs: StepCosts, scheme: Scheme) -> float | None:
     return None if above is None else float(optimize.brentq(gain, grid[above - 1], grid[above]))
 
 
+def break_even_curve(costs: StepCosts, scheme: Scheme, n_points: int = 25) -> list[dict[str, float]]:
+    """The contour R = 1 in the plane of draft cost and i.i.d. acceptance, all other costs as they are.
+
+    Draft costs run evenly from 0 to one target step (to 1.5 times the arm's own where that is more); points that not
+    even perfect acceptance can reach are left out.
+    """
+    furthest = max(1.0, 1.5 * costs.draft)
+    points = []
+    for draft in np.linspace(0, furthest, n_points):
+        acceptance = break_even_acceptance(replace(costs, draft=float(draft)), scheme)
+        if acceptance is not None:
+            points.append({"draft_forward_steps": float(draft), "acceptance": acceptance})
+    return points
+
+
 def break_even_draft_cost(profile: Sequence[float], costs: StepCosts, scheme: Scheme) -> float | None:
     """Cost of a draft forward at which R = 1; None where even a free drafter does not pay."""
     free = predict(profile, replace(costs, draft=0.0), scheme)
