@@ -4,15 +4,20 @@ Apart from the estimands because it is the only place with random numbers; each 
 generator from the study's seed, so a verdict never depends on what was computed before it.
 """
 
+import itertools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special, stats
 
 from specdec.analysis.estimands import FloatArray
+
+BCA_FAMILIES = 8
+"""Below this BCa's acceleration, a third moment of so few jackknife values, corrects towards false certainty
+(ratios 2, 2, 2, 1 would exclude 1); and the few resamples there are can be enumerated instead of drawn."""
 
 
 @dataclass(frozen=True)
@@ -73,18 +78,21 @@ def family_interval(log_ratios: ArrayLike, *, confidence: float, n_resamples: in
     Returns
     -------
     Interval
-        BCa where it is defined, percentile otherwise, never NaN.
+        BCa where it is defined and there are `BCA_FAMILIES` or more, percentile otherwise, never NaN.
 
     References
     ----------
     Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 14 (BCa); ``scipy.stats.bootstrap``.
     """
-    logs = _finite(log_ratios)
+    logs = finite(log_ratios)
     value = float(np.exp(logs.mean()))
     simple = _without_spread(logs, value)
     if simple is not None:
         return simple
     level = expanded_confidence(confidence, logs.size)
+    if logs.size < BCA_FAMILIES:
+        low, high = _enumerated_interval(logs, level)
+        return Interval(value, float(np.exp(low)), float(np.exp(high)), "percentile", logs.size)
     for method in ("BCa", "percentile"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a degenerate BCa warns and gives NaN: the fallback answers
@@ -119,7 +127,7 @@ def hierarchical_interval(
     already carries the noise between pairs (it is part of the spread of families), so this one is the wider.
     Davison and Hinkley 1997, "Bootstrap Methods and their Application", section 3.8.
     """
-    families = [_finite(logs) for logs in pair_logs]
+    families = [finite(logs) for logs in pair_logs]
     means = np.array([logs.mean() for logs in families])
     value = float(np.exp(means.mean()))
     if means.size < 2 or all(np.ptp(logs) == 0 for logs in families):
@@ -138,57 +146,21 @@ def hierarchical_interval(
     return Interval(value, float(np.exp(low)), float(np.exp(high)), "hierarchical", means.size)
 
 
-def p_value(log_ratios: ArrayLike) -> float | None:
-    """Two-sided paired t test of R_GM = 1 with families as units; None below two families or without spread."""
-    logs = _finite(log_ratios)
-    if logs.size < 2 or np.ptp(logs) == 0:
-        return None
-    return float(2 * stats.t.sf(abs(logs.mean()) / (logs.std(ddof=1) / np.sqrt(logs.size)), logs.size - 1))
+def _enumerated_interval(logs: FloatArray, level: float) -> tuple[float, float]:
+    """Percentile interval of the mean over all ``n^n`` resamples, each multiset weighted by its orderings."""
+    n = logs.size
+    picks = np.array(list(itertools.combinations_with_replacement(range(n), n)))
+    repeats = (picks[:, :, None] == np.arange(n)).sum(axis=1)
+    log_weights = special.gammaln(n + 1) - special.gammaln(repeats + 1).sum(axis=1) - n * np.log(n)
+    means = logs[picks].mean(axis=1)
+    order = np.argsort(means)
+    below = np.cumsum(np.exp(log_weights[order]))
+    tail = (1 - level) / 2
+    low, high = np.searchsorted(below, [tail, 1 - tail]).clip(0, means.size - 1)
+    return float(means[order][low]), float(means[order][high])
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down adjusted p values, in the order given.
-
-    References
-    ----------
-    Holm 1979, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6.
-    """
-    order = np.argsort(p_values)
-    adjusted = [0.0] * len(p_values)
-    running = 0.0
-    for rank, index in enumerate(order):
-        running = max(running, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[int(index)] = running
-    return adjusted
-
-
-def minimum_detectable_ratio(log_ratios: ArrayLike, *, confidence: float, power: float = 0.8) -> float | None:
-    r"""Smallest ratio above 1 that a study with this spread and number of families would usually see.
-
-    .. math:: R_{min} = \exp\left[(t_{1-\alpha/2,\,n-1} + t_{power,\,n-1})\, s / \sqrt n\right]
-
-    Parameters
-    ----------
-    log_ratios : array_like ``[n_families]``
-        ``s`` is their standard deviation (``ddof=1``).
-    confidence : float
-        Two-sided confidence of the interval that decides.
-    power : float
-        Chance of seeing it.
-
-    References
-    ----------
-    Cohen 1988, "Statistical Power Analysis for the Behavioral Sciences", chapter 2 (paired t test), in the
-    usual approximation by two central t quantiles.
-    """
-    logs = _finite(log_ratios)
-    if logs.size < 2:
-        return None
-    quantiles = stats.t.ppf((1 + confidence) / 2, logs.size - 1) + stats.t.ppf(power, logs.size - 1)
-    return float(np.exp(quantiles * logs.std(ddof=1) / np.sqrt(logs.size)))
-
-
-def _finite(values: ArrayLike) -> FloatArray:
+def finite(values: ArrayLike) -> FloatArray:
     logs: FloatArray = np.asarray(values, dtype=float).ravel()
     if logs.size == 0 or not np.isfinite(logs).all():
         raise ValueError(f"log ratios must be finite and at least one, not {logs.tolist()}")

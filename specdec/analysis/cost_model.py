@@ -50,6 +50,7 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame) -> dict[str, Any]:
     per_round = {part: value / n_rounds for part, value in sums.items()}
     counts = {name: sum(work.counts[name] for work in found) for name in COUNTS}
     n_forwards = counts["n_draft_forwards"] + counts["n_catch_up_forwards"]
+    n_verify = counts["n_verify_forwards"]
     tokens = tokens_per_round(counts["n_emitted"], n_rounds) or 0.0
     predicted = step * counts["n_emitted"] / wall
     return (
@@ -65,11 +66,11 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame) -> dict[str, Any]:
             "wall_per_round": wall / n_rounds,
             "round_steps": wall / n_rounds / step,
             "draft_forward_steps": sums["draft"] / n_forwards / step if n_forwards else None,
-            "verify_forward_steps": sums["verify"] / counts["n_verify_forwards"] / step,
+            "verify_forward_steps": sums["verify"] / n_verify / step if n_verify else None,
             "shares": {part: value / wall for part, value in sums.items()},
             "tokens_per_round": tokens,
             "acceptance_rate": acceptance_rate(counts["n_accepted"], counts["n_reached"]),
-            "rows_per_verify": counts["n_verify_rows"] / counts["n_verify_forwards"],
+            "rows_per_verify": counts["n_verify_rows"] / n_verify if n_verify else None,
             "draft_forwards_per_round": n_forwards / n_rounds,
             "predicted_r": predicted,
             "error": _error(predicted, entry["measured_r"]),
@@ -119,6 +120,7 @@ def _what_next(found: Sequence[Work], counts: dict[str, float], step: float, rat
     return {
         "break_even_draft_cost_steps": saved / n_forwards / step if n_forwards and saved >= 0 else None,
         "break_even_acceptance": round_model.break_even_acceptance(costs, scheme) if known else None,
+        "break_even_curve": round_model.break_even_curve(costs, scheme) if known and costs.draft else None,
         "elasticities": {
             "draft": -draft / wall,
             "verify": -sum(work.times["verify"] for work in found) / wall,
@@ -159,6 +161,7 @@ _NUMBERS = (
     "left_out_families",
     "break_even_draft_cost_steps",
     "break_even_acceptance",
+    "break_even_curve",
     "elasticities",
     "halved_draft_r",
     "free_draft_r",

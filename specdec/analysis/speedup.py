@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from specdec.analysis import estimands
-from specdec.analysis.bootstrap import minimum_detectable_ratio, p_value
 from specdec.analysis.cells import column, total
 from specdec.analysis.comparison import Comparison, FamilyResult
+from specdec.analysis.significance import minimum_detectable_ratio, p_value
 from specdec.config.study import Analysis
 
 

@@ -7,8 +7,9 @@ again) is judged the same way; if its interval misses 1, every verdict of the st
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from specdec.analysis.bootstrap import Interval, holm, p_value
+from specdec.analysis.bootstrap import Interval
 from specdec.analysis.comparison import Comparison
+from specdec.analysis.significance import holm, p_value
 from specdec.config.study import Analysis
 
 FASTER, SLOWER, CANNOT_TELL, NOT_MEASURED = "faster", "slower", "cannot tell", "not measured"
