@@ -49,6 +49,7 @@ def run(session: Session, say: Callable[[str], None]) -> list[Row]:
     Returns rows for ``specdec.records.cells``; ``first_divergence`` is left for the cell, which knows the
     baseline's tokens.
     """
+    gc.freeze()  # hundreds of thousands of imported objects live for ever: no collection need look at them
     loaded = Loaded(session.models, session.engine)
     return make_visits(session, lambda arm: assemble(arm, loaded), clock_for(loaded.door), say)
 
