@@ -1,0 +1,116 @@
+"""Gate ``bf16``: in half precision one row and k + 1 rows round differently - are all changed choices near-ties?
+
+A near-tie that flips changes the text and is nobody's fault: it is counted and told (a warning). A flip between
+logits that are far apart is an error of the computation, and stops the study. An arbiter in float32 says which
+of the two was right, and two target-only runs in two processes give the noise that is there without
+any speculation (DESIGN of the layers: docs/correctness.md).
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from specdec.gates.flips import Flip, agreement, find_flips
+from specdec.gates.noise import noise_floor
+from specdec.gates.result import Check, guarded, passed_if
+from specdec.gates.study import Bench
+from specdec.gates.subject import Text
+from specdec.models.executor import Executor, prefill
+
+HALF = {"float16": "float16"}
+"""The half type that is tried: the study's own if it computes in one, else bfloat16."""
+
+
+def checks(bench: Bench) -> Iterator[Check]:
+    """Flips of the study's target, the noise floor, the controls."""
+    dtype = HALF.get(bench.engine.dtype, "bfloat16")
+    bench.say(f"{bench.gates.bf16.positions} positions one by one and in blocks of {bench.gates.bf16.k + 1}, {dtype}")
+    yield guarded("one row against k + 1 rows", flips_of_target, bench, dtype)
+    bench.say("two target-only runs in two processes")
+    yield guarded("noise floor", noise_floor, bench, dtype)
+    yield from controls(bench.gates.bf16.tie_ulps)
+
+
+def flips_of_target(bench: Bench, dtype: str) -> Check:
+    """Teacher-forced on the ends of the prompts: every position with one row and with ``k + 1``."""
+    executor = bench.loaded(dtype).executor(bench.engine.executor, "target")
+    arbiter = bench.loaded("float32").executor(bench.engine.executor, "target")
+    parameters, texts = bench.gates.bf16, bench.texts()
+    share = -(-parameters.positions // len(texts))
+    found: list[tuple[str, Flip]] = []
+    largest, n_positions = 0.0, 0
+    for text in texts:
+        n_rows = min(share, len(text.ids) - 1, parameters.positions - n_positions)
+        if n_rows <= 0:
+            break
+        single, block, exact = (
+            forced_rows(executor, text, n_rows, 1, bench.engine.prefill_chunk),
+            forced_rows(executor, text, n_rows, parameters.k + 1, bench.engine.prefill_chunk),
+            forced_rows(arbiter, text, n_rows, n_rows, bench.engine.prefill_chunk),
+        )
+        largest = max(largest, agreement(single, block, executor.dtype).largest)
+        first = len(text.ids) - n_rows
+        found += [
+            (text.name, flip) for flip in find_flips(single, block, parameters.tie_ulps, executor.dtype, exact, first)
+        ]
+        n_positions += n_rows
+    return judge_flips(found, n_positions, largest, dtype, parameters.tie_ulps)
+
+
+def judge_flips(found: list[tuple[str, Flip]], n_positions: int, largest: float, dtype: str, tie_ulps: int) -> Check:
+    """Hard flips fail, ties warn, no flip passes; the arbiter's word is counted."""
+    hard = [(name, flip) for name, flip in found if flip.kind == "hard"]
+    right = {way: sum(getattr(flip, way) == flip.arbiter for _, flip in found) for way in ("single", "block")}
+    evidence: dict[str, Any] = {
+        "dtype": dtype,
+        "n_positions": n_positions,
+        "n_ties": len(found) - len(hard),
+        "n_hard": len(hard),
+        "largest_difference": largest,
+        "tie_ulps": tie_ulps,
+        "float32_agrees_with": right,
+        "flips": [{"prompt": name, **asdict(flip)} for name, flip in (hard + found)[:20]],
+    }
+    seen = f"{n_positions} positions in {dtype}, logits differ by up to {largest:.3g}"
+    name = "one row against k + 1 rows"
+    if hard:
+        prompt, flip = hard[0]
+        told = (
+            f"{len(hard)} HARD flips: {prompt}, position {flip.position}: {flip.single} with one row, {flip.block} in "
+            f"a block, {flip.single_gap_ulps:.3g} and {flip.block_gap_ulps:.3g} ulp apart (tie: {tie_ulps})"
+        )
+        return Check(name, "fail", told, evidence)
+    if found:
+        sides = f"float32 agrees with one row {right['single']} times, with the block {right['block']} times"
+        return Check(name, "warn", f"{seen}; {len(found)} near-ties flip; {sides}", evidence)
+    return Check(name, "pass", f"{seen}; no choice changes", evidence)
+
+
+def forced_rows(executor: Executor, text: Text, n_rows: int, size: int, chunk: int) -> torch.Tensor:
+    """Logits ``[n_rows, V]`` of the last ``n_rows`` tokens of a text, run in blocks of ``size``."""
+    ids = torch.tensor(text.ids, device=executor.device)
+    start = len(ids) - n_rows
+    cache = executor.open(len(ids))
+    prefill(executor, ids[:start], cache, chunk)
+    blocks = [executor.forward(ids[at : at + size], at, cache).clone() for at in range(start, len(ids), size)]
+    return torch.cat(blocks)
+
+
+def controls(tie_ulps: int) -> Iterator[Check]:
+    """Case E1 and case E5: a planted near-tie is a tie, an error behind it is found and is hard."""
+    single = torch.full((24, 8), -4.0)
+    single[:, 0], single[:, 1] = 23.5, 16.0
+    block = single.clone()
+    single[5, 0], single[5, 1] = 23.625, 23.5
+    block[5, 0], block[5, 1] = 23.5, 23.625
+    block[20, 0], block[20, 1] = 16.0, 23.5
+    found = {flip.position: flip.kind for flip in find_flips(single, block, max(tie_ulps, 1), torch.bfloat16)}
+    told = f"planted a near-tie at 5 and an error at 20, found {found}"
+    yield passed_if(found == {5: "tie", 20: "hard"}, "control: error behind a near-tie", told, {})
+    noisy = single.clone()
+    noisy[3, 2] += 5.0
+    apart = agreement(single, noisy, torch.bfloat16)
+    told = f"planted a difference of 5 at row 3, found {apart.largest:.3g} at row {apart.row}"
+    yield passed_if((apart.row, apart.largest) == (3, 5.0), "control: equal tokens, another logit", told, {})

@@ -1,0 +1,154 @@
+"""Parts with a script: they bring about what a check needs to see, at a time that the check knows.
+
+With a drafter whose mistakes are written down in advance, the number of accepted tokens of every round is
+known before it is run; a count that differs is a fault of the loop, of a cache or of the verifier.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from specdec.decode.committed import Committed
+from specdec.decode.controllers import FixedK
+from specdec.decode.parts import ChainRule, Draft, Drafter, Tally
+from specdec.models.door import Door
+
+Script = Sequence[int | None]
+"""Round by round: how many drafted tokens are right before a wrong one; None: all are right."""
+
+MIXED: Script = (None, 0, 1, None, None, 2, 0, 0, 3, None)
+"""All, none and some accepted, in every order of two that matters to a rollback."""
+
+
+class Schedule(FixedK):
+    """Draft lengths round by round, over and over; 0 is a plain step."""
+
+    def __init__(self, ks: Sequence[int]) -> None:
+        super().__init__(max(ks))
+        self._ks = list(ks)
+        self._round = 0
+
+    def reset(self) -> None:
+        """Back to the first round."""
+        self._round = 0
+
+    def plan(self, committed: Committed, room: int) -> int:
+        """This round's length, or what still fits."""
+        k = self._ks[self._round % len(self._ks)]
+        self._round += 1
+        return min(k, room)
+
+
+@dataclass
+class ScriptedDrafter:
+    """Drafts the known text, with the script's mistakes; runs no model.
+
+    ``text`` is every emitted token of the reference, the prefill's first. Behind its end nothing is drafted.
+    """
+
+    text: Sequence[int]
+    script: Script
+    n_vocabulary: int
+    door: Door
+    tally: Tally = field(default_factory=Tally)
+    _round: int = 0
+
+    def begin(self, committed: Committed) -> None:
+        """Back to the first round."""
+        self._round = 0
+
+    def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
+        """The next ``k`` tokens of the text, one of them wrong if the script says so."""
+        tokens = list(self.text[committed.n_emitted : committed.n_emitted + k])
+        wrong = self.script[self._round % len(self.script)]
+        self._round += 1
+        if wrong is not None and wrong < len(tokens):
+            tokens[wrong] = another(tokens[wrong], self.n_vocabulary)
+        return Draft(self.door.upload(tokens), None, "scripted" if tokens else "none")
+
+    def settle(self, committed: Committed) -> None:
+        """After a rewind, back to the first round."""
+        if committed.n_emitted <= 1:
+            self._round = 0
+
+
+@dataclass
+class SabotagedDrafter:
+    """Passes a real drafter's chain on with one token exchanged, after the drafter has run it.
+
+    The drafter's cache then holds a token that is rejected, whatever the drafter is: with drafter = target the
+    only rejections are the script's, so the count accepted in every round is known exactly.
+    """
+
+    inner: Drafter
+    script: Script
+    n_vocabulary: int
+    _round: int = 0
+
+    @property
+    def tally(self) -> Tally:
+        """The real drafter's."""
+        return self.inner.tally
+
+    @property
+    def cache(self) -> object:
+        """The real drafter's cache, for the contract checks."""
+        return getattr(self.inner, "cache", None)
+
+    def begin(self, committed: Committed) -> None:
+        """Begin the real drafter."""
+        self._round = 0
+        self.inner.begin(committed)
+
+    def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
+        """The real chain with the script's mistake."""
+        draft = self.inner.propose(committed, k, rule)
+        wrong = self.script[self._round % len(self.script)]
+        self._round += 1
+        if wrong is None or wrong >= draft.size:
+            return draft
+        tokens = draft.tokens.clone()
+        tokens[wrong] = torch.where(tokens[wrong] == 0, 1, tokens[wrong] - 1)
+        return Draft(tokens, draft.signals, draft.source)
+
+    def settle(self, committed: Committed) -> None:
+        """Settle the real drafter."""
+        self.inner.settle(committed)
+
+
+@dataclass
+class RecordingDrafter:
+    """Hands every draft to ``record`` with the number of tokens emitted before it."""
+
+    inner: Drafter
+    record: Callable[[int, list[int]], None]
+
+    @property
+    def tally(self) -> Tally:
+        """The inner drafter's."""
+        return self.inner.tally
+
+    @property
+    def cache(self) -> object:
+        """The inner drafter's cache, for the contract checks."""
+        return getattr(self.inner, "cache", None)
+
+    def begin(self, committed: Committed) -> None:
+        """Pass on."""
+        self.inner.begin(committed)
+
+    def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
+        """Pass on and record."""
+        draft = self.inner.propose(committed, k, rule)
+        self.record(committed.n_emitted, draft.tokens.tolist())
+        return draft
+
+    def settle(self, committed: Committed) -> None:
+        """Pass on."""
+        self.inner.settle(committed)
+
+
+def another(token: int, n_vocabulary: int) -> int:
+    """A token id that is not ``token``."""
+    return (token + 1) % n_vocabulary
