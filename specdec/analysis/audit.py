@@ -21,6 +21,7 @@ from specdec.records.cells import read_cell
 from specdec.records.tables import frame_of, read_runs
 from specdec.storage import read_json
 
+STEP_COSTS = "timing/step_costs.json"
 RELATIVE_TOLERANCE = 1e-9
 """Other builds of numpy may sum in another order; a real change of a time is far larger."""
 

@@ -161,6 +161,7 @@ def _enumerated_interval(logs: FloatArray, level: float) -> tuple[float, float]:
 
 
 def finite(values: ArrayLike) -> FloatArray:
+    """The values as float64 ``[n]``; ``ValueError`` if there is none or one is not finite."""
     logs: FloatArray = np.asarray(values, dtype=float).ravel()
     if logs.size == 0 or not np.isfinite(logs).all():
         raise ValueError(f"log ratios must be finite and at least one, not {logs.tolist()}")

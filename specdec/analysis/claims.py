@@ -43,6 +43,8 @@ _COST_UNITS = {
     "measured_r": "ratio",
     "predicted_r": "ratio",
     "error": "fraction",
+    "step_predicted_r": "ratio",
+    "step_error": "fraction",
     "left_out_predicted_r": "ratio",
     "left_out_error": "fraction",
     "left_out_median_family_error": "fraction",

@@ -15,12 +15,13 @@ from specdec.analysis import round_model
 from specdec.analysis.cells import headline, probed
 from specdec.analysis.comparison import Comparison
 from specdec.analysis.estimands import acceptance_rate, geometric_mean, tokens_per_round
+from specdec.analysis.step_costs import StepTimes
 from specdec.analysis.unit_costs import COUNTS, PARTS, Work, fit, left_out_predictions, target_steps, works
 
 K_MAX = 16
 
 
-def cost_entry(comparison: Comparison, runs: pd.DataFrame) -> dict[str, Any]:
+def cost_entry(comparison: Comparison, runs: pd.DataFrame, steps: StepTimes | None = None) -> dict[str, Any]:
     """Costs of one arm at one context: the entry of ``cost_model.json``.
 
     Per-round times are in ns, ``*_steps`` in target steps, ``shares`` are of wall time and sum to 1. ``status`` is
@@ -76,6 +77,7 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame) -> dict[str, Any]:
             "error": _error(predicted, entry["measured_r"]),
         }
         | _validation(comparison, found, step_ns)
+        | _from_steps(comparison, counts, wall - sums["draft"] - sums["verify"], entry["measured_r"], steps)
         | _what_next(found, counts, step, predicted)
     )
 
@@ -92,6 +94,16 @@ def _validation(comparison: Comparison, found: Sequence[Work], step_ns: dict[str
         "left_out_median_family_error": float(np.median(errors)) if errors else None,
         "left_out_families": {name: predicted[name] for name in both},
     }
+
+
+def _from_steps(
+    comparison: Comparison, counts: dict[str, float], host_ns: float, measured: float | None, steps: StepTimes | None
+) -> dict[str, Any]:
+    """R from the micro-benchmark's forward times, which saw no round; null where it was not run."""
+    executors = {name for family in comparison.families for name in family.cell.arm_rows["executor"].unique()}
+    executor = executors.pop() if len(executors) == 1 else ""
+    predicted = steps.predict(executor, comparison.context, counts, host_ns) if steps else None
+    return {"step_predicted_r": predicted, "step_error": _error(predicted, measured)}
 
 
 def _what_next(found: Sequence[Work], counts: dict[str, float], step: float, ratio: float) -> dict[str, Any]:
@@ -155,6 +167,8 @@ _NUMBERS = (
     "draft_forwards_per_round",
     "predicted_r",
     "error",
+    "step_predicted_r",
+    "step_error",
     "left_out_predicted_r",
     "left_out_error",
     "left_out_median_family_error",

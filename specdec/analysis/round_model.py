@@ -12,14 +12,14 @@ Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decodin
 3.8, which this becomes for i.i.d. acceptance, no catch-up, no repair and C_verify = 1.
 """
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
 from scipy import optimize
-
-from specdec.analysis.estimands import FloatArray
 
 CatchUp = Literal["lazy", "eager", "fixed2", "every-round", "none"]
 VerifierKind = Literal["anchored", "saved_next"]
@@ -55,7 +55,7 @@ class Curve:
         """Cost at ``rows``; ``ValueError`` beyond the last known point."""
         if not self.is_flat and rows > self.rows[-1]:
             raise ValueError(f"the curve ends at {self.rows[-1]:g} rows, {rows:g} were asked for; add that point")
-        return float(np.interp(rows, self.rows, self.costs))
+        return self.costs[0] if self.is_flat else float(np.interp(rows, self.rows, self.costs))
 
     def scaled(self, factor: float) -> "Curve":
         """Every cost times ``factor``."""
@@ -118,12 +118,11 @@ def profile_of(acceptance: float, k: int) -> tuple[float, ...]:
     return (acceptance,) * k
 
 
-def survival(profile: Sequence[float], k: int) -> FloatArray:
-    """P(the first j draft tokens are all accepted) for j = 0 .. k, float64 ``[k+1]``."""
+def survival(profile: Sequence[float], k: int) -> list[float]:
+    """P(the first j draft tokens are all accepted) for j = 0 .. k."""
     if len(profile) < k:
         raise ValueError(f"the acceptance profile has {len(profile)} depths, k = {k} needs {k}; add the missing ones")
-    chances: FloatArray = np.concatenate([[1.0], np.cumprod(np.asarray(profile[:k], dtype=float))])
-    return chances
+    return list(accumulate(profile[:k], operator.mul, initial=1.0))
 
 
 def predict(profile: Sequence[float], costs: StepCosts, scheme: Scheme) -> Prediction:
@@ -141,14 +140,14 @@ def predict(profile: Sequence[float], costs: StepCosts, scheme: Scheme) -> Predi
         ``b`` above is 1 with a bonus token.
     """
     chances = survival(profile, scheme.k)
-    full = float(chances[-1]) if scheme.k else 0.0
+    full = chances[-1] if scheme.k else 0.0
     own_token = 1.0 if scheme.bonus or scheme.k == 0 else 1.0 - full
     catch_up = {"lazy": 0.0, "fixed2": 0.0, "none": 0.0, "eager": full * scheme.bonus, "every-round": 1.0}
     rows = {"anchored": scheme.k + 1, "saved_next": scheme.k}[scheme.verifier]
     n_repair = {"anchored": 0.0, "saved_next": own_token}[scheme.verifier]
     n_catch_up = catch_up[scheme.catch_up] if scheme.k else 0.0
     return Prediction(
-        tokens=float(chances[1:].sum()) + own_token,
+        tokens=sum(chances[1:]) + own_token,
         costs={
             "draft": scheme.k * costs.draft,
             "catch_up": n_catch_up * costs.draft,
@@ -167,7 +166,7 @@ def break_even_acceptance(costs: StepCosts, scheme: Scheme) -> float | None:
     def gain(acceptance: float) -> float:
         return predict(profile_of(acceptance, scheme.k), costs, scheme).ratio - 1
 
-    grid = np.linspace(0, 1, 201)
+    grid = np.linspace(0, 1, 41)
     gains = [gain(float(a)) for a in grid]
     if gains[0] >= 0:
         return 0.0

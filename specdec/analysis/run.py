@@ -6,7 +6,6 @@ writes around it.
 
 import csv
 import io
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from specdec.analysis.comparison import Comparison, compare
 from specdec.analysis.cost_model import cost_entry
 from specdec.analysis.policy_choice import choose_policies
 from specdec.analysis.speedup import speedup_row
+from specdec.analysis.step_costs import StepTimes, read_step_times
 from specdec.analysis.tables import study_tables
 from specdec.analysis.tables_in import input_hashes, read_observations
 from specdec.analysis.verdict import verdicts
@@ -35,7 +35,7 @@ def analyse(
     timing: Path,
     observations: Path,
     folder: Path,
-    limit_tokens_per_s: Mapping[int, float] | None = None,
+    step_costs: Path | None = None,
 ) -> None:
     """Analyse a study and write its JSON files and ``speedup.csv`` (for DVC plots) into ``folder``.
 
@@ -49,16 +49,17 @@ def analyse(
         ``observations.parquet``.
     folder : Path
         Receives ``speedup``, ``cost_model``, ``verdict``, ``policies``, ``tables``, ``claims``, ``metrics`` (.json).
-    limit_tokens_per_s : mapping, optional
-        Baseline speed at the memory-bandwidth limit by context, where the machine's bandwidth is known.
+    step_costs : Path, optional
+        ``step_costs.json`` of the micro-benchmark: memory limit of the baseline, independent prediction of R.
 
     Raises
     ------
     RecordError
         If a table is missing or damaged, or arms of a cell differ in more than speculation.
     """
-    made = documents(analysis, read_runs(sweep), read_runs(timing), read_observations(observations), limit_tokens_per_s)
-    made["claims"]["inputs"] = input_hashes(sweep, timing, observations)
+    steps = read_step_times(step_costs) if step_costs is not None else None
+    made = documents(analysis, read_runs(sweep), read_runs(timing), read_observations(observations), steps)
+    made["claims"]["inputs"] = input_hashes(sweep, timing, observations, step_costs)
     made["claims"]["settings"] = analysis.model_dump()
     for name, content in made.items():
         write_json(Path(folder) / f"{name}.json", content)
@@ -70,14 +71,14 @@ def documents(
     sweep: pd.DataFrame,
     timing: pd.DataFrame,
     observations: pd.DataFrame,
-    limit_tokens_per_s: Mapping[int, float] | None = None,
+    steps: StepTimes | None = None,
 ) -> dict[str, Any]:
     """The analysis as plain values by file stem; the same input always gives the same output."""
     comparisons = {"sweep": compare(sweep, analysis), "timing": compare(timing, analysis)}
     everything = [c for phase in comparisons.values() for c in phase]
-    speedup = [speedup_row(c, analysis, limit_tokens_per_s) for c in everything]
+    speedup = [speedup_row(c, analysis, steps) for c in everything]
     runs = {"sweep": sweep, "timing": timing}
-    costs = [cost_entry(c, runs[c.phase]) for c in everything if c.estimand == "decode"]
+    costs = [cost_entry(c, runs[c.phase], steps) for c in everything if c.estimand == "decode"]
     summary = summarise_observations(observations)
     policies = choose_policies(observations, sweep)
     verdict = verdicts(

@@ -4,7 +4,7 @@ A ratio always stands beside the baseline's absolute speed (case S4), and a fami
 stays in the row with the check that it failed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,22 +15,22 @@ from specdec.analysis import estimands
 from specdec.analysis.cells import column, total
 from specdec.analysis.comparison import Comparison, FamilyResult
 from specdec.analysis.significance import minimum_detectable_ratio, p_value
+from specdec.analysis.step_costs import StepTimes
 from specdec.config.study import Analysis
 
 
-def speedup_row(
-    comparison: Comparison, analysis: Analysis, limit_tokens_per_s: Mapping[int, float] | None = None
-) -> dict[str, Any]:
+def speedup_row(comparison: Comparison, analysis: Analysis, steps: StepTimes | None = None) -> dict[str, Any]:
     """One row of ``speedup.json``.
 
-    ``limit_tokens_per_s`` is the baseline's speed at the machine's memory bandwidth by context, where it is known.
+    ``steps`` is the micro-benchmark, where it was run: it knows the baseline's speed at the memory limit.
     """
     arm_rows = [family.cell.arm_rows for family in comparison.families]
     baseline_rows = [family.cell.baseline_rows for family in comparison.families]
     interval = comparison.interval
     ratios = [family.r for family in comparison.families if family.r is not None]
     baseline_speed = _speed(baseline_rows)
-    limit = (limit_tokens_per_s or {}).get(comparison.context)
+    executor = _single(arm_rows, "executor")
+    limit = steps.limit_tokens_per_s(executor, comparison.context) if steps else None
     share = baseline_speed / limit if baseline_speed is not None and limit else None
     sums = {name: sum(total(rows, name) for rows in arm_rows) for name in _SUMMED}
     n_repeats = sum(len(rows) for rows in arm_rows)
@@ -39,7 +39,7 @@ def speedup_row(
         "context": comparison.context,
         "arm": comparison.arm,
         "baseline": comparison.baseline,
-        "executor": _single(arm_rows, "executor"),
+        "executor": executor,
         "lossless": _single(arm_rows, "lossless"),
         "text_valid": _single(arm_rows, "text_valid"),
         "estimand": comparison.estimand,

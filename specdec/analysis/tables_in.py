@@ -30,7 +30,7 @@ def read_observations(path: Path) -> pd.DataFrame:
     return rows
 
 
-def input_hashes(sweep: Path, timing: Path, observations: Path) -> dict[str, str]:
-    """SHA-256 of the three tables, so that the audit sees a changed byte even where no claim moves."""
-    paths = {"sweep": sweep, "timing": timing, "observations": observations}
-    return {name: sha256_file(path) for name, path in paths.items()}
+def input_hashes(sweep: Path, timing: Path, observations: Path, step_costs: Path | None = None) -> dict[str, str]:
+    """SHA-256 of the tables, so that the audit sees a changed byte even where no claim moves."""
+    paths = {"sweep": sweep, "timing": timing, "observations": observations, "step_costs": step_costs}
+    return {name: sha256_file(path) for name, path in paths.items() if path is not None}

@@ -42,21 +42,20 @@ def check_cell(cell: Cell, checks: Checks) -> tuple[CheckResult, ...]:
 
 
 def stationarity(cell: Cell, checks: Checks) -> CheckResult:
-    """Mean time of the second half of a process's repeats against its first half; the worst process counts.
+    """Mean time of the second half of a visit's repeats against its first half; the worst visit counts.
 
-    A process that still warms up (a slow first repeat) or slows down fails. With an odd number of repeats
-    the middle one is left out; a process with one repeat has no halves and is not judged.
+    A visit is one arm in one block, within one process. One that still warms up (a slow first repeat) or slows
+    down fails. With an odd number of repeats the middle one is left out; a single repeat has no halves and is not
+    judged.
     """
     trends = []
     for rows in _arms(cell):
         times = generation_ns(rows, "decode")
-        processes = rows["process"].to_numpy()
-        for process in pd.unique(rows["process"]):
-            mine = times[processes == process]
+        for mine in cell.visits(rows, times).values():
             half = mine.size // 2
             if half:
                 trends.append(abs(mine[-half:].mean() / mine[:half].mean() - 1))
-    return _judge("stationarity", trends, checks.stationarity, "largest trend within one process")
+    return _judge("stationarity", trends, checks.stationarity, "largest trend within one visit")
 
 
 def spread(cell: Cell, checks: Checks) -> CheckResult:
