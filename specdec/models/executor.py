@@ -57,6 +57,18 @@ class Executor(Protocol):
         ...
 
 
+class PositionFree(Executor, Protocol):
+    """An executor that can also run at a position which only the device knows."""
+
+    def forward_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, last_only: bool) -> torch.Tensor:
+        """Run ``ids`` int64 ``[q]`` at ``position`` int64 ``[1]`` ..; logits ``[q, V]`` or ``[1, V]``."""
+        ...
+
+    def chain_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, k: int) -> torch.Tensor:
+        """Feed ``ids`` int64 ``[q]`` at ``position``, then draft greedily: int64 ``[k]`` tokens, ``k`` forwards."""
+        ...
+
+
 def prefill(executor: Executor, prompt: torch.Tensor, cache: Cache, chunk: int) -> torch.Tensor:
     """Run a prompt int64 ``[n]`` in chunks of ``chunk`` tokens; return the last row's logits ``[1, V]``.
 

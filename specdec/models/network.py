@@ -122,6 +122,6 @@ def rms_norm(values: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Te
     """
     wide = values.float()
     length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
-    # rsqrt(length^2 / n + eps): one pass over the row instead of a square, a mean and an addition
-    scale = torch.rsqrt(length * length / wide.shape[-1] + eps)
+    # by n and by eps in one call each: on one token, calls cost more than arithmetic
+    scale = torch.rsqrt((length * length).mul_(1.0 / wide.shape[-1]).add_(eps))
     return weight * (wide * scale).to(values.dtype)

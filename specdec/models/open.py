@@ -22,11 +22,13 @@ def open_executor(
     device: torch.device,
     n_vocabulary: int,
     door: Door,
+    calibration: Path | None = None,
 ) -> Executor:
     """Load the model in ``folder`` into an executor of this kind.
 
     ``n_vocabulary`` logit columns are returned (``specdec.models.vocabulary.shared_rows``); ``door`` is the
-    one counted door of the device, shared by every executor on it.
+    one counted door of the device, shared by every executor on it. ``calibration`` is a JSON file in which
+    ``packed`` keeps its kernel choices for later processes; None measures anew.
 
     Raises
     ------
@@ -35,22 +37,38 @@ def open_executor(
     """
     if kind not in OPENERS:
         raise ModelError(f"executor {kind!r} is not known; use one of {', '.join(sorted(OPENERS))}")
-    return OPENERS[kind](folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door)
+    return OPENERS[kind](
+        folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door, calibration=calibration
+    )
 
 
-def _open_static(folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door) -> Executor:
+def _open_static(
+    folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door, calibration: Path | None
+) -> Executor:
     from specdec.models.static import StaticExecutor
 
     return StaticExecutor.load(folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door)
 
 
-def _open_hf(folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door) -> Executor:
+def _open_hf(
+    folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door, calibration: Path | None
+) -> Executor:
     from specdec.models.hf import HfExecutor
 
     return HfExecutor.load(folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door)
 
 
-OPENERS: dict[str, Callable[..., Executor]] = {"static": _open_static, "hf": _open_hf}
+def _open_packed(
+    folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door, calibration: Path | None
+) -> Executor:
+    from specdec.models.packed import PackedExecutor
+
+    return PackedExecutor.load(
+        folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door, calibration=calibration
+    )
+
+
+OPENERS: dict[str, Callable[..., Executor]] = {"hf": _open_hf, "packed": _open_packed, "static": _open_static}
 
 
 def resolve_device(name: str) -> torch.device:

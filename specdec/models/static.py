@@ -3,7 +3,10 @@
 The reference for speed on every device; ``hf`` is the reference for values.
 """
 
+import copy
+from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 import torch
 
@@ -60,6 +63,21 @@ class StaticExecutor:
             self._cosine, self._signed_sine = rope_tables(self.architecture, capacity, self.dtype, self.device)
         return StaticCache(self.architecture, capacity, self.dtype, self.device)
 
+    def first_layers(self, n_layers: int) -> Self:
+        """The same model cut after its first ``n_layers`` layers, with its norm and head; weights are shared.
+
+        Raises
+        ------
+        ModelError
+            If the model has fewer layers.
+        """
+        if not 1 <= n_layers <= self.architecture.n_layers:
+            raise ModelError(f"first_layers: {n_layers} asked of a model with {self.architecture.n_layers} layers")
+        cut = copy.copy(self)
+        cut.architecture = replace(self.architecture, n_layers=n_layers)
+        cut.network = replace(self.network, architecture=cut.architecture, layers=self.network.layers[:n_layers])
+        return cut
+
     @torch.inference_mode()
     def forward(self, ids: torch.Tensor, position: int, cache: Cache, last_only: bool = False) -> torch.Tensor:
         """Logits ``[q, V]``, or ``[1, V]`` with ``last_only``; see the protocol."""
@@ -97,6 +115,37 @@ class StaticExecutor:
         states = hidden_states(self.network, ids, placement, held.keys, held.values)
         held.advance(q)
         return states
+
+    @torch.inference_mode()
+    def forward_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, last_only: bool) -> torch.Tensor:
+        """Run ``ids`` int64 ``[q]`` at ``position`` int64 ``[1]`` on the device; logits ``[q, V]`` or ``[1, V]``.
+
+        Shapes depend on ``q`` and the cache's capacity alone (no host number enters), so the launch can be captured
+        and replayed anywhere. The whole cache is read through a mask; ``cache.length`` is not moved.
+        """
+        held = own_cache(cache)
+        slots = position + torch.arange(ids.shape[0], device=self.device)
+        hidden_slots = torch.arange(held.capacity, device=self.device) > slots[:, None]
+        mask = torch.zeros(hidden_slots.shape, dtype=self.dtype, device=self.device)
+        placement = Placement(
+            slots=slots,
+            n_visible=held.capacity,
+            cosine=self._cosine.index_select(0, slots),
+            signed_sine=self._signed_sine.index_select(0, slots),
+            mask=mask.masked_fill_(hidden_slots, float("-inf")),
+        )
+        states = hidden_states(self.network, ids, placement, held.keys, held.values)
+        return logits(self.network, states[-1:] if last_only else states)
+
+    def chain_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, k: int) -> torch.Tensor:
+        """Feed ``ids`` int64 ``[q]`` at ``position``, then go on greedily: int64 ``[k]`` from ``k`` forwards."""
+        tokens = []
+        for _ in range(k):
+            logits = self.forward_at(ids, position, cache, last_only=True)
+            position = position + ids.shape[0]
+            ids = logits.argmax(dim=-1)
+            tokens.append(ids)
+        return torch.cat(tokens)
 
 
 def own_cache(cache: Cache) -> StaticCache:

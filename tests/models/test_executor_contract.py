@@ -1,5 +1,6 @@
 """What every executor promises: lengths, limits, rows through the head, refusals, and how it is opened."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -9,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
 from specdec.errors import MachineError, ModelError
 from specdec.models.door import Door
 from specdec.models.executor import Executor
+from specdec.models.hf import HfExecutor
 from specdec.models.open import open_executor, resolve_device, set_threads
+from specdec.models.static import StaticExecutor
 
 CPU = torch.device("cpu")
 N_ROWS = 300
@@ -29,12 +31,31 @@ def tokens(n: int, seed: int = 0) -> torch.Tensor:
     return torch.randint(0, N_ROWS, (n,), generator=torch.Generator().manual_seed(seed))
 
 
+def count_head_rows(executor: Executor) -> list[int]:
+    """A list that every later pass through the LM head adds its number of rows to."""
+    seen: list[int] = []
+    if isinstance(executor, HfExecutor):
+        executor.model.get_output_embeddings().register_forward_hook(
+            lambda module, rows, out: seen.append(rows[0].numel() // rows[0].shape[-1])
+        )
+        return seen
+    assert isinstance(executor, StaticExecutor)
+    head = executor.network.head
+
+    def counting(rows: torch.Tensor) -> torch.Tensor:
+        seen.append(rows.shape[0])
+        return head(rows)
+
+    executor.network = dataclasses.replace(executor.network, head=counting)
+    return seen
+
+
 @pytest.fixture
 def folder(tiny_model: Callable[..., Path]) -> Path:
     return tiny_model("qwen3", positions=64)
 
 
-@pytest.mark.parametrize("kind", ["static", "hf"])
+@pytest.mark.parametrize("kind", ["static", "packed", "hf"])
 class TestEveryKind:
     def test_says_what_it_is(self, kind: str, folder: Path) -> None:
         executor = opened(kind, folder)
@@ -46,19 +67,10 @@ class TestEveryKind:
         assert executor.forward(tokens(4), 0, executor.open(8)).shape == (4, N_ROWS)
 
     @pytest.mark.parametrize(("last_only", "n_rows"), [(True, 1), (False, 5)])
-    def test_rows_through_the_head(
-        self, kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch, last_only: bool, n_rows: int
-    ) -> None:
+    def test_rows_through_the_head(self, kind: str, folder: Path, last_only: bool, n_rows: int) -> None:
         """Case K6: 1 row at prefill, K+1 at verification (32k x 152k logits would cost 18.6 GiB)."""
-        executor, seen = opened(kind, folder), []
-        plain = F.linear
-
-        def spying(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-            if weight.shape[0] in (N_ROWS, 320):  # the head alone is that high
-                seen.append(rows.numel() // rows.shape[-1])
-            return plain(rows, weight, bias)
-
-        monkeypatch.setattr(F, "linear", spying)
+        executor = opened(kind, folder)
+        seen = count_head_rows(executor)
         logits = executor.forward(tokens(5), 0, executor.open(8), last_only=last_only)
         assert seen == [n_rows]
         assert logits.shape == (n_rows, N_ROWS)
@@ -121,7 +133,7 @@ class TestEveryKind:
             executor.forward(tokens(1), 64, cache)
 
     def test_another_executors_cache_is_refused(self, kind: str, folder: Path) -> None:
-        other = opened({"static": "hf", "hf": "static"}[kind], folder)
+        other = opened({"static": "hf", "packed": "hf", "hf": "static"}[kind], folder)
         with pytest.raises(TypeError, match="was not opened by this executor"):
             opened(kind, folder).forward(tokens(1), 0, other.open(8))
 
@@ -132,6 +144,31 @@ class TestEveryKind:
         (tmp_path / "config.json").write_text(json.dumps(config))
         with pytest.raises(ModelError, match="sliding_attention"):
             opened(kind, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["static", "packed"])
+class TestFirstLayers:
+    def test_equals_a_model_of_those_layers(
+        self, kind: str, tiny_model: Callable[..., Path], derived_model: Callable[..., Path]
+    ) -> None:
+        folder = tiny_model("llama", layers=3)
+        cut = opened(kind, folder).first_layers(2)  # type: ignore[attr-defined]
+        apart = opened(kind, derived_model(folder, layers=[0, 1]))
+        expected = apart.forward(tokens(9), 0, apart.open(16))
+        # the kernels of two loads may differ, so the order of summation may
+        torch.testing.assert_close(cut.forward(tokens(9), 0, cut.open(16)), expected, atol=1e-5, rtol=1e-5)
+
+    def test_leaves_the_whole_model_as_it_was(self, kind: str, folder: Path) -> None:
+        whole = opened(kind, folder)
+        before = whole.forward(tokens(9), 0, whole.open(16))
+        cut = whole.first_layers(1)  # type: ignore[attr-defined]
+        assert cut.network.embedding is whole.network.embedding  # type: ignore[attr-defined]
+        assert not torch.equal(cut.forward(tokens(9), 0, cut.open(16)), before)
+        assert torch.equal(whole.forward(tokens(9), 0, whole.open(16)), before)
+
+    def test_more_layers_than_there_are(self, kind: str, folder: Path) -> None:
+        with pytest.raises(ModelError, match="3 asked of a model with 2 layers"):
+            opened(kind, folder).first_layers(3)  # type: ignore[attr-defined]
 
 
 class TestStaticRefuses:
