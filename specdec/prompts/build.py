@@ -43,11 +43,11 @@ def write_prompts(seed: int, prompts: Prompts, model: Path, development: Path, h
         If a family is unknown, a user's file is faulty, or a prompt cannot be fitted.
     """
     tokenizer = load_tokenizer(model)
-    for split, families, path in (
-        ("development", prompts.development, development),
-        ("held_out", prompts.held_out, held_out),
-    ):
-        write_rows(path, build_split(seed, prompts, tokenizer, split, families))
+    # both are built before either is written: a fault in the second leaves no lone first file
+    tuning = build_split(seed, prompts, tokenizer, "development", prompts.development)
+    confirming = build_split(seed, prompts, tokenizer, "held_out", prompts.held_out)
+    write_rows(development, tuning)
+    write_rows(held_out, confirming)
 
 
 def build_split(

@@ -46,7 +46,7 @@ def choose(weights: Sequence[int], total: int) -> list[int] | None:
     for index, weight in enumerate(weights):
         for partial_sum, way in list(reached.items()):
             new = partial_sum + weight
-            if new <= total and len(way) + 1 < len(reached.get(new, weights)):
+            if new <= total and (new not in reached or len(way) + 1 < len(reached[new])):
                 reached[new] = (*way, index)
         if total in reached and len(reached[total]) <= 2:
             break

@@ -25,8 +25,8 @@ CONCEPT_BANKS = {
     ),
     "object": bank(
         "a kettle|a rubber band|a garden hose|a savings book|a bicycle pump|a paper boat|a mirror|a drum|"
-        "a pot of basil|a deck of cards|a seesaw|a fish tank|a woollen scarf|a swing|a jar of coins|a candle stub|a wind chime|"
-        "a sponge|a spinning top|a torch|a door spring|a soup ladle|a sandglass|a kite|a tin can|a marble run|a sundial"
+        "a pot of basil|a deck of cards|a seesaw|a fish tank|a woollen scarf|a swing|a jar of coins|a candle stub|"
+        "a wind chime|a sponge|a spinning top|a torch|a door spring|a soup ladle|a sandglass|a kite|a sundial"
     ),
     "habit": bank(
         "sketches ideas on napkins|reads only on the tram|learns best by arguing|keeps a diary of questions|"

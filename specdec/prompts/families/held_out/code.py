@@ -143,8 +143,10 @@ def continue_code(rng: random.Random) -> Sketch:
         f"averages {prop}, and export one more helper in the same manner. Output code alone."
     )
     title = noun.capitalize()
-    tail = f"\n\nexport class {title}Book "
-    f"{{\n  constructor(rows = []) {{\n    this.rows = rows;\n  }}\n\n  {act}({prop}) {{\n"
+    tail = (
+        f"\n\nexport class {title}Book {{\n  constructor(rows = []) {{\n    this.rows = rows;\n  }}\n\n"
+        f"  {act}({prop}) {{\n"
+    )
     briefs = words.stream(
         (
             "Code {act}({noun}) in JavaScript.",
