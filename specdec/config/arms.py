@@ -28,9 +28,9 @@ class Arm(Section):
     controller: Controller | None = None
     verifier: Literal["anchored", "saved_next"] = "anchored"
     acceptance: Acceptance = Greedy()
-    ledger: Literal["per_round", "per_token"] = "per_round"
+    ledger: Literal["per_round", "per_token", "lagged"] = "per_round"
     catch_up: Literal["lazy", "eager", "fixed2"] = "lazy"
-    executor: Literal["hf", "static"] | None = None
+    executor: Literal["hf", "static", "packed"] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> "Arm":
@@ -44,7 +44,24 @@ class Arm(Section):
                 f"controller kind {inner.kind} needs draft probabilities, drafter kind {self.drafter.kind} has none; "
                 f"use kind fixed"
             )
+        if self.ledger == "lagged":
+            self._check_lagged()
         return self
+
+    def _check_lagged(self) -> None:
+        """The host learns too late to copy text, to watch a chain or to leave out a token."""
+        wrong = {
+            "drafter": self.drafter.kind not in ("none", "model", "layer_skip"),
+            "controller": self.controller is not None and self.controller.kind != "fixed",
+            "verifier": self.verifier != "anchored",
+            "acceptance.bonus": not self.acceptance.bonus,
+        }
+        for key, bad in wrong.items():
+            if bad:
+                raise ValueError(
+                    f"ledger lagged does not go with this {key}: it takes a drafter of kind model or layer_skip, "
+                    f"a controller of kind fixed, the anchored verifier and a bonus token"
+                )
 
     @property
     def models(self) -> tuple[str, ...]:

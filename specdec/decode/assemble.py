@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 from specdec.config import control, drafting
 from specdec.config.arms import Arm
@@ -17,12 +17,17 @@ from specdec.decode.engine import Engine
 from specdec.decode.limits import Limits
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
+from specdec.decode.on_device import DeviceModelDrafter, DeviceVerifier
 from specdec.decode.parts import Acceptance, Controller, Drafter, Ledger, Verifier
+from specdec.errors import ModelError
 from specdec.models.door import Door
-from specdec.models.executor import Executor
+from specdec.models.executor import Executor, PositionFree
 
 SLACK = 64
 """Cache slots beyond the longest text: room for one block, so that a draft never meets the cache's end."""
+
+LAG = 2
+"""Rounds that a lagged ledger lets the device run ahead of the host."""
 
 VERIFIERS: dict[str, Callable[[Executor, int, int], Verifier]] = {
     "anchored": verifiers.AnchoredVerifier,
@@ -87,6 +92,8 @@ def assemble(arm: Arm, loaded: Loaded, *, max_new_tokens: int | None = None) -> 
 
 def build(arm: Arm, setting: Setting) -> Engine:
     """Build an engine from executors that are already open (what ``assemble`` and the tests share)."""
+    if arm.ledger == "lagged":
+        return _build_on_device(arm, setting)
     return Engine(
         drafter=_drafter(arm.drafter, setting),
         verifier=VERIFIERS[arm.verifier](setting.target, setting.n_extra, setting.chunk),
@@ -96,6 +103,35 @@ def build(arm: Arm, setting: Setting) -> Engine:
         limits=setting.limits,
         door=setting.door,
     )
+
+
+def _build_on_device(arm: Arm, setting: Setting) -> Engine:
+    """The same engine with positions on the device and a ledger that lags."""
+    slack = (LAG + 1) * (arm.k_max + 1) + 1
+    n_extra = setting.limits.max_new_tokens + slack
+    drafter: Drafter = NoDrafter(setting.target.device)
+    if isinstance(arm.drafter, drafting.ModelDrafter):
+        executor = setting.models.executor(setting.kind, arm.drafter.model)
+        drafter = DeviceModelDrafter(_position_free(executor), n_extra, setting.chunk)
+    elif isinstance(arm.drafter, drafting.LayerSkipDrafter):
+        executor = setting.models.first_layers(setting.kind, arm.drafter.layers)
+        drafter = DeviceModelDrafter(_position_free(executor), n_extra, setting.chunk, "layer_skip")
+    return Engine(
+        drafter=drafter,
+        verifier=DeviceVerifier(_position_free(setting.target), n_extra, setting.chunk),
+        acceptance=_acceptance(arm.acceptance),
+        ledger=ledgers.LaggedLedger(setting.door, LAG),
+        controller=_controller(arm.controller, setting.door),
+        limits=setting.limits,
+        door=setting.door,
+        slack=slack,
+    )
+
+
+def _position_free(executor: Executor) -> PositionFree:
+    if not hasattr(executor, "forward_at"):
+        raise ModelError(f"ledger lagged: executor {executor.kind} needs host positions; use executor static or packed")
+    return cast(PositionFree, executor)
 
 
 def target_only_text(setting: Setting, prompt: Sequence[int]) -> list[int]:

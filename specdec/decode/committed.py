@@ -22,7 +22,7 @@ class Committed:
     n_prompt : int
         Length of the prompt.
     capacity : int
-        Most tokens that may ever be committed (context limit of the target).
+        Most tokens that the sequence may ever hold.
     """
 
     def __init__(self, prompt: Sequence[int], capacity: int, door: Door) -> None:
@@ -68,3 +68,45 @@ class Committed:
         if not self.n_prompt <= length <= len(self.ids):
             raise ValueError(f"cannot rewind to {length}: the prompt ends at {self.n_prompt}, text at {len(self.ids)}")
         del self.ids[length:]
+
+
+class DeviceText(Committed):
+    """Committed tokens whose end the *device* knows: positions are tensors, so the host may lag behind.
+
+    ``ids`` is what the host has learned so far; ``position`` is int64 ``[1]``, the place of the last token on the
+    device. Blocks are gathered at it, so no launch ever waits for a host number (and a captured graph can be
+    replayed anywhere in the text).
+    """
+
+    def __init__(self, prompt: Sequence[int], capacity: int, door: Door, slack: int) -> None:
+        super().__init__(prompt, capacity, door)
+        # a block that starts at the last place is written whole: its rejected end may lie behind the capacity
+        self._buffer = torch.cat([self._buffer, self._buffer.new_zeros(slack)])
+        self.position = torch.full((1,), self.n_prompt - 1, dtype=torch.int64, device=door.device)
+        self._offsets = torch.arange(slack, dtype=torch.int64, device=door.device)
+
+    @property
+    def anchor(self) -> torch.Tensor:
+        """int64 ``[1]``: the last token on the device."""
+        return self._buffer.index_select(0, self.position)
+
+    def window(self, size: int) -> torch.Tensor:
+        """int64 ``[size]``: the last ``size`` tokens on the device."""
+        return self._buffer.index_select(0, self.position - (size - 1) + self._offsets[:size])
+
+    def advance(self, tokens: torch.Tensor, n_tokens: torch.Tensor) -> None:
+        """Append the first ``n_tokens`` (int64 ``[]``) of ``tokens`` int64 ``[d+1]``.
+
+        All are written; those behind the count lie past the end and are overwritten by the next round.
+        """
+        self._buffer.index_copy_(0, self.position + 1 + self._offsets[: tokens.shape[0]], tokens)
+        self.position += n_tokens
+
+    def commit(self, tokens: Sequence[int], on_device: torch.Tensor) -> None:
+        """The host learns tokens that the device already holds."""
+        self.ids.extend(tokens)
+
+    def rewind(self, length: int) -> None:
+        """Both sides go back to ``length`` tokens."""
+        super().rewind(length)
+        self.position.fill_(length - 1)

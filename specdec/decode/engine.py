@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from specdec.decode.committed import Committed
+import torch
+
+from specdec.decode.committed import Committed, DeviceText
 from specdec.decode.limits import Limits
 from specdec.decode.parts import Acceptance, Controller, Drafter, Ledger, Verifier
 from specdec.errors import PromptError
@@ -21,6 +23,8 @@ class Engine:
     controller: Controller
     limits: Limits
     door: Door
+    slack: int = 0
+    """Tokens that the device may run ahead of the host; 0: the host knows every position (``Committed``)."""
 
     def prefill(self, prompt: Sequence[int]) -> Committed:
         """Take a prompt and emit its first token (the prefill's token, which no ratio counts).
@@ -37,9 +41,10 @@ class Engine:
                 f"prompt: {len(prompt)} tokens leave no room in the model's {self.limits.n_positions} positions; "
                 f"use at most {self.limits.n_positions - 1}"
             )
-        committed = Committed(prompt, self.limits.capacity(len(prompt)), self.door)
+        committed = self._open_text(prompt)
         first = self.verifier.begin(committed.prompt).argmax(dim=-1)
         self.drafter.begin(committed)
+        committed.advance(first, torch.ones_like(first[0]))
         committed.commit(self.door.read(first), first)
         return committed
 
@@ -51,3 +56,9 @@ class Engine:
         self.verifier.tally.clear()
         self.drafter.tally.clear()
         self.door.reset()
+
+    def _open_text(self, prompt: Sequence[int]) -> Committed:
+        capacity = self.limits.capacity(len(prompt))
+        if self.slack:
+            return DeviceText(prompt, min(capacity + self.slack, self.limits.n_positions), self.door, self.slack)
+        return Committed(prompt, capacity, self.door)

@@ -54,6 +54,7 @@ class LaggedLedger:
     def __init__(self, door: Door, lag: int) -> None:
         self._door = door
         self._lag = lag
+        self._longest_draft = 0
         self._outstanding: deque[tuple[Judgement, Draft, Arriving]] = deque()
 
     @property
@@ -64,13 +65,15 @@ class LaggedLedger:
     def begin(self, committed: Committed) -> None:
         """Forget what is outstanding."""
         self._outstanding.clear()
+        self._longest_draft = 0
 
     def learn(self, committed: Committed, judgement: Judgement, draft: Draft) -> Sequence[Outcome]:
         """Commit on the device at once; return what has arrived."""
         committed.advance(judgement.tokens, judgement.n_accepted + 1)
         self._outstanding.append((judgement, draft, self._door.read_later(_packed(judgement))))
-        longest = len(committed) + sum(draft.size + 1 for _, draft, _ in self._outstanding)
-        must_wait = longest + draft.size + 1 > committed.capacity
+        self._longest_draft = max(self._longest_draft, draft.size)
+        longest = len(committed) + sum(drafted.size + 1 for _, drafted, _ in self._outstanding)
+        must_wait = longest + self._longest_draft + 1 > committed.capacity
         arrived = []
         while self._outstanding and (must_wait or len(self._outstanding) > self._lag):
             judged, drafted, arriving = self._outstanding.popleft()

@@ -1,0 +1,93 @@
+"""Parts whose positions live on the device: what a lagged ledger and captured graphs are built from.
+
+Every forward stands at a position tensor and sees the whole cache through a mask, so its shape and its launch
+depend on ``q`` alone. Rolling back costs nothing at all: the position moved, and stale slots are masked.
+"""
+
+import torch
+
+from specdec.decode.committed import Committed, DeviceText
+from specdec.decode.parts import ChainRule, Draft, Tally
+from specdec.models.executor import Cache, PositionFree, prefill
+
+
+class DeviceVerifier:
+    """Study A's block ``[anchor, d1 .. dd]`` at a device position."""
+
+    def __init__(self, executor: PositionFree, n_extra: int, chunk: int) -> None:
+        self.executor = executor
+        self.tally = Tally()
+        self._cache: Cache | None = None
+        self._n_extra = n_extra
+        self._chunk = chunk
+
+    def begin(self, prompt: torch.Tensor) -> torch.Tensor:
+        """Prefill as every verifier does; logits ``[1, V]``."""
+        self._cache = self.executor.open(min(prompt.shape[0] + self._n_extra, self.executor.n_positions))
+        self.tally.clear()
+        self.tally.add("prefill", prompt.shape[0])
+        return prefill(self.executor, prompt, self._cache, self._chunk)
+
+    def restore(self, committed: Committed) -> None:
+        """Nothing is ever missing."""
+
+    def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
+        """Logits ``[d+1, V]``."""
+        text = _on_device(committed)
+        block = torch.cat([text.anchor, draft.tokens])
+        self.tally.add("verify", block.shape[0])
+        return self.executor.forward_at(block, text.position, _opened(self._cache), last_only=False)
+
+    def settle(self, committed: Committed, n_own: int) -> None:
+        """The position has moved already."""
+
+
+class DeviceModelDrafter:
+    """A model's greedy chain at a device position.
+
+    Its first forward always takes the last two tokens (catch-up policy ``fixed2``): the earlier one is new to the
+    cache after a fully accepted draft and merely recomputed otherwise, so one shape serves every round.
+    """
+
+    def __init__(self, executor: PositionFree, n_extra: int, chunk: int, source: str = "model") -> None:
+        self.executor = executor
+        self.source = source
+        self.tally = Tally()
+        self._cache: Cache | None = None
+        self._n_extra = n_extra
+        self._chunk = chunk
+
+    def begin(self, committed: Committed) -> None:
+        """Prefill the drafter's cache with the prompt."""
+        prompt = committed.prompt
+        self._cache = self.executor.open(min(prompt.shape[0] + self._n_extra, self.executor.n_positions))
+        self.tally.clear()
+        self.tally.add("prefill", prompt.shape[0])
+        prefill(self.executor, prompt, self._cache, self._chunk)
+
+    def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
+        """``k`` tokens; for ``k`` = 0 the cache is still fed, so that it never falls behind by more than two."""
+        text = _on_device(committed)
+        window = text.window(2)
+        start = text.position - 1
+        n_forwards = max(k, 1)
+        self.tally.add("draft" if k else "catch_up", 2)
+        for _ in range(n_forwards - 1):
+            self.tally.add("draft", 1)
+        tokens = self.executor.chain_at(window, start, _opened(self._cache), n_forwards)[:k]
+        return Draft(tokens, None, self.source if k else "none")
+
+    def settle(self, committed: Committed) -> None:
+        """The position has moved already."""
+
+
+def _on_device(committed: Committed) -> DeviceText:
+    if not isinstance(committed, DeviceText):
+        raise TypeError("a part with device positions needs a DeviceText; assemble gives it one")
+    return committed
+
+
+def _opened(cache: Cache | None) -> Cache:
+    if cache is None:
+        raise RuntimeError("used before begin: call engine.prefill(prompt) first")
+    return cache
