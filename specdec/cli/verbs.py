@@ -27,6 +27,7 @@ VERBS: dict[str, Verb] = {
     "require-gates": Verb("specdec.cli.require_gates", "stop here if a hard gate failed"),
     "observe": Verb("specdec.cli.observe", "record the drafter's chains along the target's text"),
     "time-cell": Verb("specdec.cli.time_cell", "time every arm on one context and family"),
+    "step-costs": Verb("specdec.cli.step_costs", "time single forwards against the machine's read bandwidth"),
     "collect": Verb("specdec.cli.collect", "join timed cells into one table"),
     "analyse": Verb("specdec.cli.analyse", "turn tables into ratios, intervals, costs and verdicts"),
     "report": Verb("specdec.cli.report", "render the report"),

@@ -43,7 +43,11 @@ PHASES: dict[str, Phase] = {
     ),
     "timing": Phase(
         params=("engine", "timing"),
-        programs={"time_cell": "specdec.measure.cell", "collect": "specdec.records.tables"},
+        programs={
+            "time_cell": "specdec.measure.cell",
+            "step_costs": "specdec.measure.step_plan",
+            "collect": "specdec.records.tables",
+        },
         needs=("environment", "models", "prompts", "gates"),
     ),
     "analysis": Phase(

@@ -81,6 +81,7 @@ def test_every_step_is_planned_once(plan):
         "observe": 1,
         "sweep_cell": 1,
         "timing_cell": 8,
+        "step_costs": 1,
         "collect_sweep": 1,
         "collect_timing": 1,
         "analyse": 1,
@@ -92,8 +93,8 @@ def test_every_step_is_planned_once(plan):
 
 def test_timed_jobs_take_every_core_and_the_one_bench(plan):
     """Case W4: under ``--cores 8`` no two timed jobs, and nothing else beside one."""
-    timed = [block for rule, block in jobs(plan) if rule in {"sweep_cell", "timing_cell"}]
-    assert len(timed) == 9
+    timed = [block for rule, block in jobs(plan) if rule in {"sweep_cell", "timing_cell", "step_costs"}]
+    assert len(timed) == 10
     for block in timed:
         assert "threads: 8\n" in block
         assert "bench=1" in block
@@ -101,7 +102,7 @@ def test_timed_jobs_take_every_core_and_the_one_bench(plan):
 
 def test_nothing_is_timed_before_the_gates_have_passed(plan):
     for rule, block in jobs(plan):
-        if rule in {"sweep_cell", "timing_cell", "observe"}:
+        if rule in {"sweep_cell", "timing_cell", "step_costs", "observe"}:
             assert "results/gates/passed.json" in block.split("output:")[0]
 
 
@@ -109,7 +110,7 @@ def test_a_job_gets_the_keys_of_its_phase_alone(plan):
     for rule, block in jobs(plan):
         for phase in ("gates", "observations", "sweep", "timing", "analysis", "report"):
             own = {"run_gate": "gates", "observe": "observations", "sweep_cell": "sweep", "timing_cell": "timing"}
-            own |= {"analyse": "analysis", "render": "report"}
+            own |= {"step_costs": "timing", "analyse": "analysis", "render": "report"}
             if f'"{phase}": {{' in block:
                 assert own[rule] == phase
 

@@ -7,6 +7,7 @@ rule analyse:
     input:
         sweep="results/sweep/runs.csv",
         timing="results/timing/runs.csv",
+        step_costs="results/timing/step_costs.json",
         observations="results/observations/observations.parquet",
     output:
         LAYOUT.outputs("analysis"),
@@ -21,4 +22,4 @@ rule analyse:
         values=as_json(analysis=config["analysis"]),
     shell:
         "specdec analyse --params {params.values:q} --sweep {input.sweep} --timing {input.timing} "
-        "--observations {input.observations} --out-dir results/analysis > {log} 2>&1"
+        "--step-costs {input.step_costs} --observations {input.observations} --out-dir results/analysis > {log} 2>&1"

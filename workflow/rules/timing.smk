@@ -31,6 +31,30 @@ rule timing_cell:
         "--prompts {input.prompt} --out {output} > {log} 2>&1"
 
 
+rule step_costs:
+    input:
+        environment="results/environment/environment.json",
+        cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
+        gates="results/gates/passed.json",
+    output:
+        "results/timing/step_costs.json",
+    log:
+        "logs/timing/step_costs.log",
+    conda:
+        "../envs/specdec.yaml"
+    threads: workflow.cores
+    resources:
+        bench=1,
+        mem_mb=8000,
+    params:
+        code=CODE["timing"]["step_costs"],
+        contexts=sorted(config["prompts"]["contexts"]),
+        values=as_json(engine=config["engine"], timing=config["timing"]),
+    shell:
+        "specdec step-costs --params {params.values:q} --contexts {params.contexts} "
+        "--environment {input.environment} --models results/models --out {output} > {log} 2>&1"
+
+
 rule collect_timing:
     input:
         LAYOUT.cells("timing"),
