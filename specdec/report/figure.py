@@ -6,6 +6,7 @@ Apart from the charts themselves: they say what is drawn, this says how a drawin
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import altair
@@ -57,7 +58,7 @@ def render(drawing: Drawing, claims: Claims, catalogues: Catalogues) -> Figure:
     records = drawing.table.records(claims)
     specs, svgs = {}, {}
     for language in LANGUAGES:
-        chart = drawing.draw(records, lambda message, language=language: catalogues.text(language, message))
+        chart = drawing.draw(records, partial(catalogues.text, language))
         spec = _configured(chart)
         specs[language] = spec
         svgs[language] = _static(spec, f"{drawing.id}-{language}")

@@ -14,6 +14,9 @@ LANGUAGES = {"en": "en", "zh": "zh-Hans"}
 """Language code of params.yaml to the ``lang`` attribute of HTML."""
 
 
+_NAME = Markup('<span class="name">{}</span>')
+
+
 @dataclass(frozen=True)
 class Catalogues:
     """Messages of each language: ``messages["zh"][msgid]``."""
@@ -26,11 +29,15 @@ class Catalogues:
         return found % values if values else found
 
     def both(self, message: str, **values: object) -> Markup:
-        """``message`` in every language, each in a span of its ``lang``; values are escaped unless marked up."""
+        """``message`` in every language, each in a span of its ``lang``.
+
+        Values that are not marked up already are names: escaped, and marked as such.
+        """
+        names = {key: value if isinstance(value, Markup) else _NAME.format(value) for key, value in values.items()}
         spans = []
         for language, tag in LANGUAGES.items():
             found = escape(self.messages.get(language, {}).get(message) or message)
-            spans.append(Markup('<span lang="{}">{}</span>').format(tag, found % values if values else found))
+            spans.append(Markup('<span lang="{}">{}</span>').format(tag, found % names if names else found))
         return Markup("").join(spans)
 
     def attribute(self, name: str, message: str, initial: str, **values: object) -> Markup:

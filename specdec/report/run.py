@@ -34,7 +34,9 @@ def write_report(report: Report, results: Path, templates: Path, out: Path) -> N
     """
     templates = Path(templates)
     if not (templates / "index.html.j2").is_file():
-        raise RecordError(f"{templates}: holds no index.html.j2; give the folder of the templates (`--templates report`)")
+        raise RecordError(
+            f"{templates}: holds no index.html.j2; give the folder of the templates (`--templates report`)"
+        )
     inputs = read_inputs(results)
     claims = Claims(inputs.document("analysis/claims.json").get("claims", {}), inputs.documents)
     catalogues = read_catalogues(templates / "translations")

@@ -14,8 +14,8 @@ class Column:
     """One column. ``unit`` ``None``: names (text); otherwise cells are claim ids written in that unit.
 
     ``interval`` adds the claim's low and high ends to the cell. ``word``: the text is a message of the
-    catalogues and is translated; ``said``: the cell is the id of a sentence in a result file; other text
-    is somebody's name for something and is shown as it is.
+    catalogues and is translated; ``said``: the cell is the id of a sentence in a result file; ``listed``:
+    several names, which may break between lines; other text is somebody's name for something, shown as it is.
     """
 
     key: str
@@ -24,6 +24,7 @@ class Column:
     interval: bool = False
     word: bool = False
     said: bool = False
+    listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,13 @@ class Table:
         return frozenset(flag for row in self.rows for flag in row.flags)
 
     def filled(self, claims: Claims) -> "Table":
-        """The table without number columns that hold nothing at all (the page says elsewhere what was not measured)."""
-        kept = tuple(
-            column
-            for column in self.columns
-            if column.unit is None or not self.rows or any(_holds(row.cells.get(column.key), claims) for row in self.rows)
-        )
-        return replace(self, columns=kept)
+        """The table without columns that hold nothing at all (the page says elsewhere what was not measured)."""
+
+        def holds(column: Column, cell: str | None) -> bool:
+            return cell is not None and (column.unit is None or claims(cell).known)
+
+        kept = [c for c in self.columns if not self.rows or any(holds(c, row.cells.get(c.key)) for row in self.rows)]
+        return replace(self, columns=tuple(kept))
 
     def records(self, claims: Claims) -> list[dict[str, Any]]:
         """Rows as plain values: numbers looked up, ``<key>_low`` and ``<key>_high`` beside intervals."""
@@ -97,10 +98,6 @@ class Table:
         # a cell that begins like a formula would be run by a spreadsheet
         writer.writerows({key: _inert(value) for key, value in record.items()} for record in records)
         return handle.getvalue()
-
-
-def _holds(cell: str | None, claims: Claims) -> bool:
-    return cell is not None and claims(cell).known
 
 
 def _inert(value: Any) -> Any:

@@ -28,14 +28,14 @@ def break_even_section(sources: Sources) -> Section:
     if placed:
         parts.append(_plane(placed))
     else:
-        parts.append(Missing(FILE, "No arm with a model as drafter was measured, so the plane has no point (%(file)s)."))
+        parts.append(Missing(FILE, "No arm with a model as drafter was measured (%(file)s): the plane has no point."))
     others = [entry for entry in found if not entry.id("draft_forward_steps")]
     if others:
         parts.append(_table("break-even-others", "Arms whose drafter runs no model", others))
     return Section(
         "break-even",
         "Break-even",
-        "Speculation pays when enough drafts are accepted for what drafting costs. Above an arm's contour it is faster.",
+        "Speculation pays when enough drafts are accepted for what drafting costs. Above its contour an arm is faster.",
         tuple(parts),
     )
 
@@ -64,8 +64,8 @@ def _plane(placed: list[Entry]) -> Drawing:
         if entry.values.get("break_even_curve")
     }
     caption = (
-        "A filled point is a measured arm. The open ring above or below it is the acceptance at which that arm would break "
-        "even with its own costs; the line through the ring, where drawn, is its contour R = 1."
+        "A filled point is a measured arm. The open ring above or below it is the acceptance at which that arm "
+        "would break even with its own costs; the dashed line through the ring is its contour R = 1."
     )
     return Drawing(
         "break-even-plane",
@@ -103,12 +103,17 @@ def _draw(records: list[dict[str, Any]], words: Words, contours: dict[Any, Any])
     shape = alt.Shape(
         "place:N",
         scale=alt.Scale(domain=places),
-        legend=alt.Legend(orient="top", title=words("Context"), titleOrient="left", columns=4),
+        legend=alt.Legend(
+            orient="top",
+            title=words("Context"),
+            titleOrient="left",
+            columns=4,
+            symbolFillColor=MUTED,
+            symbolStrokeColor=MUTED,
+        ),
     )
     x_title = words("Cost of one draft forward, in target steps")
-    x = alt.X(
-        "draft_forward_steps:Q", title=x_title, scale=alt.Scale(zero=True)
-    )
+    x = alt.X("draft_forward_steps:Q", title=x_title, scale=alt.Scale(zero=True))
     y_title = words("Acceptance per reached draft token")
     axis = alt.Axis(format="%")
     scale = alt.Scale(domain=[0, 1])

@@ -8,7 +8,6 @@ from specdec.report.sections.rows import FILE, Ratio, ratios
 from specdec.report.sections.section import Note, Part, Section, Sources
 from specdec.report.table import Column, Row, Table
 
-
 TITLES = {
     "stationarity": "Stationarity",
     "spread": "Spread",
@@ -41,7 +40,8 @@ def checks_section(sources: Sources) -> Section:
     return Section(
         "checks",
         "Timing checks",
-        "Six checks with limits fixed before the run. A cell that fails one stays in the tables and leaves the inference.",
+        "Six checks with limits fixed before the run. A cell that fails one stays in the tables and leaves the "
+        "inference.",
         tuple(parts),
     )
 
@@ -106,7 +106,7 @@ def _matrix(rows: list[Ratio]) -> Table | None:
         Column("arm", "Arm"),
         Column("family", "Family"),
         *(Column(name, TITLES.get(name, name), "fraction") for name in names),
-        Column("failed", "Failed"),
+        Column("failed", "Failed", listed=True),
     )
     limits = Row({"context": "limit", **names})
     return Table(

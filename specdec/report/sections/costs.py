@@ -87,10 +87,7 @@ def costs_section(sources: Sources) -> Section:
 
 
 def _split(measured: list[Entry]) -> Drawing:
-    rows = tuple(
-        Row({**entry.names, **{share: entry.id("shares", share) for share in SHARES}})
-        for entry in measured
-    )
+    rows = tuple(Row({**entry.names, **{share: entry.id("shares", share) for share in SHARES}}) for entry in measured)
     table = Table(
         "cost-split-table",
         "Share of wall time by part of the round",
@@ -109,7 +106,7 @@ def _split(measured: list[Entry]) -> Drawing:
 def _draw_split(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
     data = [
         {
-            "bar": f"{record['context']} · {record['arm']}" + ("" if record["phase"] == "timing" else f" ({words('sweep')})"),
+            "bar": _bar(record, words),
             "part": words(share),
             "share": record[share],
             "order": place,
@@ -124,18 +121,28 @@ def _draw_split(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixi
         x=alt.X("share:Q", title=words("Share of wall time"), axis=alt.Axis(format="%", tickCount=5)),
         order=alt.Order("order:Q"),
     )
-    return base.mark_bar(height=17).encode(
-        color=alt.Color(
-            "part:N",
-            scale=alt.Scale(domain=[words(share) for share in SHARES], range=[COSTS[share] for share in SHARES]),
-            legend=alt.Legend(orient="top", title=None, columns=3),
-        ),
-        tooltip=[
-            alt.Tooltip("bar:N", title=words("Arm")),
-            alt.Tooltip("part:N", title=words("Part")),
-            alt.Tooltip("share:Q", title=words("Share of wall time"), format=".1%"),
-        ],
-    ).properties(height=max(90, 30 * len(bars)))
+    drawn: alt.Chart = (
+        base.mark_bar(height=17)
+        .encode(
+            color=alt.Color(
+                "part:N",
+                scale=alt.Scale(domain=[words(share) for share in SHARES], range=[COSTS[share] for share in SHARES]),
+                legend=alt.Legend(orient="top", title=None, columns=3),
+            ),
+            tooltip=[
+                alt.Tooltip("bar:N", title=words("Arm")),
+                alt.Tooltip("part:N", title=words("Part")),
+                alt.Tooltip("share:Q", title=words("Share of wall time"), format=".1%"),
+            ],
+        )
+        .properties(height=max(90, 30 * len(bars)))
+    )
+    return drawn
+
+
+def _bar(record: dict[str, Any], words: Words) -> str:
+    sweep = "" if record["phase"] == "timing" else f" ({words('sweep')})"
+    return f"{record['context']} · {record['arm']}{sweep}"
 
 
 def _per_round(measured: list[Entry]) -> Table:
@@ -175,10 +182,7 @@ def _predicted(measured: list[Entry]) -> Table:
         "predicted-measured",
         "Predicted against measured",
         (*NAME_COLUMNS, *keys),
-        tuple(
-            Row({**entry.names, **{key.key: entry.id(key.key) for key in keys}})
-            for entry in measured
-        ),
+        tuple(Row({**entry.names, **{key.key: entry.id(key.key) for key in keys}}) for entry in measured),
     )
 
 
@@ -187,10 +191,7 @@ def _unmeasured(entries: list[Entry]) -> Table:
         "cost-unmeasured",
         "Without a cost split",
         (*NAME_COLUMNS, Column("reason", "Reason", said=True)),
-        tuple(
-            Row({**entry.names, "reason": entry.pointer("reason")})
-            for entry in entries
-        ),
+        tuple(Row({**entry.names, "reason": entry.pointer("reason")}) for entry in entries),
         folded=True,
         summary="Arms without a cost split",
     )
@@ -206,8 +207,8 @@ def next_section(sources: Sources) -> Section:
     return Section(
         "next",
         "What to cut next",
-        "An elasticity says by how many per cent R changes when a cost grows by one per cent: the most negative cost is "
-        "the one worth cutting.",
+        "An elasticity says by how many per cent R changes when a cost grows by one per cent: the most negative "
+        "cost is the one worth cutting.",
         parts,
     )
 
@@ -220,10 +221,7 @@ def _elasticities(measured: list[Entry]) -> Drawing:
         "elasticities-table",
         "Elasticity of R to each cost",
         (*NAME_COLUMNS, *(Column(cut, cut, "signed") for cut in CUTS)),
-        tuple(
-            Row({**entry.names, **{cut: entry.id("elasticities", cut) for cut in CUTS}})
-            for entry in measured
-        ),
+        tuple(Row({**entry.names, **{cut: entry.id("elasticities", cut) for cut in CUTS}}) for entry in measured),
     )
     return Drawing(
         "elasticities",
@@ -237,7 +235,7 @@ def _elasticities(measured: list[Entry]) -> Drawing:
 def _draw_elasticities(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
     data = [
         {
-            "bar": f"{record['context']} · {record['arm']}" + ("" if record["phase"] == "timing" else f" ({words('sweep')})"),
+            "bar": _bar(record, words),
             "part": words(cut),
             "elasticity": record[cut],
         }
@@ -246,7 +244,7 @@ def _draw_elasticities(records: list[dict[str, Any]], words: Words) -> alt.TopLe
         if record[cut] is not None
     ]
     bars = list(dict.fromkeys(entry["bar"] for entry in data))
-    return (
+    drawn: alt.Chart = (
         alt.Chart(inline(data))
         .mark_point(filled=True, size=95, opacity=1)
         .encode(
@@ -266,6 +264,7 @@ def _draw_elasticities(records: list[dict[str, Any]], words: Words) -> alt.TopLe
         )
         .properties(height=max(90, 30 * len(bars)))
     )
+    return drawn
 
 
 def _what_if(measured: list[Entry]) -> Table:

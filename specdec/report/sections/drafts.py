@@ -18,25 +18,28 @@ OVERVIEW = (
     ("Draft tokens reached", "n_reached", "n_observations", "count"),
     ("Spearman correlation of confidence and acceptance", "spearman", "spearman", "correlation"),
     ("Accepted below confidence 0.4", None, "accepted_below_confidence_0.4", "fraction"),
-    ("Accepted from confidence 0.8", None, "accepted_from_confidence_0.8", "fraction"),
+    ("Accepted from confidence 0.8", "accepted_from_08", "accepted_from_confidence_0.8", "fraction"),
     ("Draft token among the target's best five", "rank_within_5", None, "fraction"),
     ("Draft token within one logit of the target's", "gap_within_1", None, "fraction"),
     ("Rejected, yet among the target's best five", "rejected_rank_within_5", None, "fraction"),
 )
 
 
+FROM = 0.8
+"""Lower edge of study A's highest confidence bin."""
+
+
 def drafts_section(sources: Sources) -> Section:
     """Confidence against acceptance, acceptance by depth, and the overview in study A's form."""
     summary = sources.inputs.document(FILE)
-    parts: list[Part]
-    if not summary:
-        parts = [summary]
-    else:
+    parts: list[Part] = [summary]
+    if summary:
         parts = [_confidence(sources, summary), _depth(sources, summary), _overview(sources)]
     return Section(
         "drafts",
         "What the drafter knows",
-        "At every position of the target's text the drafter's chain was recorded: how sure it was, and whether it was right.",
+        "At every position of the target's text the drafter's chain was recorded: how sure it was, and whether it "
+        "was right.",
         tuple(parts),
     )
 
@@ -69,8 +72,8 @@ def _confidence(sources: Sources, summary: dict[str, Any]) -> Part:
     return Drawing(
         "confidence",
         "Confidence against acceptance",
-        "A bar on the dashed diagonal means that a draft token is accepted as often as the drafter expects. A steep rise "
-        "makes a confidence threshold worth while; a flat row of bars makes it useless.",
+        "A bar on the dashed diagonal means that a draft token is accepted as often as the drafter expects. A steep "
+        "rise makes a confidence threshold worth while; a flat row of bars makes it useless.",
         table,
         _draw_confidence,
     )
@@ -131,7 +134,8 @@ def _depth(sources: Sources, summary: dict[str, Any]) -> Part:
     return Drawing(
         "depth",
         "Acceptance by depth",
-        "A line that stays level favours long chains. Deep points rest on few tokens: a small point is little evidence.",
+        "A line that stays level favours long chains. Deep points rest on few tokens: a small point is little "
+        "evidence.",
         table,
         _draw_depth,
     )
@@ -159,11 +163,13 @@ def _draw_depth(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixi
 
 
 def _overview(sources: Sources) -> Table:
+    bins = sources.inputs.document(FILE).get("bins") or []
+    last = len(bins) - 1 if bins and bins[-1].get("low") == FROM else None
     rows = tuple(
         Row(
             {
                 "what": title,
-                "here": _id(sources, here) if here else None,
+                "here": _here(sources, here, last),
                 "there": STUDY_A.id(sources, "figures", there) if there else None,
             },
             unit=unit,
@@ -181,3 +187,9 @@ def _overview(sources: Sources) -> Table:
         rows,
         STUDY_A.values(sources),
     )
+
+
+def _here(sources: Sources, key: str | None, last_bin: int | None) -> str | None:
+    if key == "accepted_from_08":
+        return None if last_bin is None else _id(sources, "bins", last_bin, "accepted")
+    return _id(sources, key) if key else None

@@ -5,10 +5,10 @@ from typing import Any
 import altair as alt
 
 from specdec.report.figure import Drawing, Words, inline
+from specdec.report.inputs import Missing
 from specdec.report.palette import EXCLUDED, FASTER, INK, REFERENCE, SLOWER
 from specdec.report.sections.rows import FILE, Ratio, ratios
 from specdec.report.sections.section import Part, Section, Sources
-from specdec.report.inputs import Missing
 from specdec.report.table import Column, Row, Table
 
 POOLED = "All valid families"
@@ -20,7 +20,9 @@ def families_section(sources: Sources) -> Section:
     verdict = sources.inputs.document("analysis/verdict.json")
     primary = verdict.get("primary")
     parts: list[Part] = [
-        _forest(ratio) for ratio in ratios(sources.inputs, sources.claims, "timing") if ratio.arm == primary and ratio.row.get("families")
+        _forest(ratio)
+        for ratio in ratios(sources.inputs, sources.claims, "timing")
+        if ratio.arm == primary and ratio.row.get("families")
     ]
     return Section(
         "families",
@@ -52,7 +54,7 @@ def _forest(ratio: Ratio) -> Drawing:
             Column("family", "Family"),
             Column("r", "R", "ratio", interval=True),
             Column("state", "State", word=True),
-            Column("failed", "Failed checks"),
+            Column("failed", "Failed checks", listed=True),
         ),
         tuple(rows),
         {"context": ratio.context},

@@ -6,7 +6,7 @@ from typing import Any
 
 from specdec.report.claims import pointer
 from specdec.report.inputs import GATES, Missing
-from specdec.report.sections.rows import ratios
+from specdec.report.sections.rows import Ratio, ratios
 from specdec.report.sections.section import Block, Part, Section, Sources
 from specdec.report.table import Column, Row, Table
 
@@ -50,8 +50,8 @@ def gates_section(sources: Sources) -> Section:
     return Section(
         "exactness",
         "Is the text the same?",
-        "Three layers: the algorithm must be exact in FP32, BF16 may flip only near-ties, and the timed texts are compared "
-        "token by token.",
+        "Three layers: the algorithm must be exact in FP32, BF16 may flip only near-ties, and the timed texts are "
+        "compared token by token.",
         tuple(parts),
     )
 
@@ -88,8 +88,7 @@ def _identical(sources: Sources) -> Part:
                 "arm": ratio.arm,
                 "n_identical": ratio.id("n_identical"),
                 "n_families_total": ratio.id("n_families_total"),
-                "differs": ", ".join(str(f.get("family")) for f in ratio.row.get("families", []) if f.get("identical") is False)
-                or None,
+                "differs": _differing(ratio),
             },
             ratio.flags,
         )
@@ -105,7 +104,12 @@ def _identical(sources: Sources) -> Part:
             Column("arm", "Arm"),
             Column("n_identical", "Identical", "count"),
             Column("n_families_total", "Families", "count"),
-            Column("differs", "Families that differ"),
+            Column("differs", "Families that differ", listed=True),
         ),
         tuple(rows),
     )
+
+
+def _differing(ratio: Ratio) -> str | None:
+    names = [str(family.get("family")) for family in ratio.row.get("families", []) if family.get("identical") is False]
+    return ", ".join(names) or None

@@ -34,15 +34,17 @@ def policies_section(sources: Sources) -> Section:
     return Section(
         "policies",
         "Other policies, replayed",
-        "Greedy drafting depends on the committed text alone, so any draft length or stopping rule can be replayed from "
-        "the recorded chains: the forwards are exact, the times come from the cost model.",
+        "Greedy drafting depends on the committed text alone, so any draft length or stopping rule can be replayed "
+        "from the recorded chains: the forwards are exact, the times come from the cost model.",
         tuple(parts),
     )
 
 
 def _plane(index: int, context: dict[str, Any]) -> Drawing:
     name = str(context.get("context"))
-    places = [(("contexts", index, "policies", i), policy) for i, policy in enumerate(context["policies"])]
+    places: list[tuple[tuple[str | int, ...], dict[str, Any]]] = [
+        (("contexts", index, "policies", i), policy) for i, policy in enumerate(context["policies"])
+    ]
     if context.get("oracle"):
         places.append((("contexts", index, "oracle"), context["oracle"]))
     rows = tuple(
@@ -58,9 +60,9 @@ def _plane(index: int, context: dict[str, Any]) -> Drawing:
     return Drawing(
         f"policies-{name}",
         "Policies at context %(context)s",
-        "Fewer forwards of both kinds is better: the lower left edge is the best that can be bought. The ring marks the "
-        "policy with the largest R by the cost model (%(best)s; the best fixed length is %(best_fixed)s), the diamond is a "
-        "drafter that always stops in time.",
+        "Fewer forwards of both kinds is better: the lower left edge is the best that can be bought. The ring marks "
+        "the policy with the largest R by the cost model (%(best)s; the best fixed length is %(best_fixed)s), the "
+        "diamond is a drafter that always stops in time.",
         Table(
             f"policies-{name}-table",
             "Replayed policies at context %(context)s",
@@ -77,8 +79,8 @@ def _draw(records: list[dict[str, Any]], words: Words, best: str) -> alt.TopLeve
     data = [{**record, "kind": str(record["policy"]).partition("=")[0]} for record in records]
     kinds = list(dict.fromkeys(record["kind"] for record in data))
     colours = [INK if kind == "perfect stop" else SERIES[i % len(SERIES)] for i, kind in enumerate(kinds)]
-    x = alt.X("n_draft_forwards:Q", title=words("Draft forwards"), scale=alt.Scale(zero=False, padding=14))
-    y = alt.Y("n_verify_forwards:Q", title=words("Target forwards"), scale=alt.Scale(zero=False, padding=14))
+    x = alt.X("n_draft_forwards:Q", title=words("Draft forwards"), scale=alt.Scale(zero=True))
+    y = alt.Y("n_verify_forwards:Q", title=words("Target forwards"), scale=alt.Scale(zero=True))
     base = alt.Chart(inline(data))
     points = base.mark_point(filled=True, opacity=1, size=75).encode(
         x=x,

@@ -62,18 +62,24 @@ def leaves(file: str, value: Any, *steps: str | int) -> Iterator[Fact]:
         return
     label = " ".join(str(step) for step in steps[1:]).replace("_", " ")
     if isinstance(value, list):
-        yield Fact(label, ", ".join(map(str, value)))
+        yield Fact(label, ", ".join(map(_named, value)) or "–")
     elif isinstance(value, bool) or value is None or isinstance(value, str):
         yield Fact(label, "–" if value is None else str(value))
     else:
         yield Fact(label, None, pointer(file, *steps), UNITS.get(str(steps[-1]).rpartition("_")[2], ""))
 
 
+def _named(item: Any) -> str:
+    return str(item.get("name", item)) if isinstance(item, dict) else str(item)
+
+
 def _top(sources: Sources, environment: dict[str, Any]) -> Iterator[Fact]:
     yield Fact("fingerprint", str(environment.get("fingerprint", "–")))
     yield Fact("environment recorded", str(environment.get("measured_at", "–")))
     for phase in ("sweep", "timing"):
-        started = sorted(row["started_at"] for row in sources.inputs.tables.get(f"{phase}/runs.csv", []) if row.get("started_at"))
+        started = sorted(
+            row["started_at"] for row in sources.inputs.tables.get(f"{phase}/runs.csv", []) if row.get("started_at")
+        )
         if started:
             yield Fact(f"{phase} first repeat", started[0])
             yield Fact(f"{phase} last repeat", started[-1])
@@ -141,7 +147,9 @@ def _files(sources: Sources) -> Table:
         "files",
         "Files that this page was made from",
         (Column("file", "File"), Column("sha256", "SHA-256")),
-        tuple(Row({"file": f"results/{file}", "sha256": digest}) for file, digest in sorted(sources.inputs.hashes.items())),
+        tuple(
+            Row({"file": f"results/{file}", "sha256": digest}) for file, digest in sorted(sources.inputs.hashes.items())
+        ),
         folded=True,
         summary="Hashes of the result files",
     )
@@ -179,4 +187,6 @@ def skipped_section(sources: Sources) -> Section:
         if rows
         else (Block("nothing_skipped", None),)
     )
-    return Section("skipped", "What was skipped", "Nothing here was made up: what has no number was not measured.", parts)
+    return Section(
+        "skipped", "What was skipped", "Nothing here was made up: what has no number was not measured.", parts
+    )

@@ -31,8 +31,8 @@ def ratios_section(sources: Sources) -> Section:
     return Section(
         "ratios",
         "Every configuration",
-        "A ratio is only as good as its baseline: the target-only speed stands beside each, in tokens per second and as "
-        "a share of what the memory could deliver.",
+        "A ratio is only as good as its baseline: the target-only speed stands beside each, in tokens per second and "
+        "as a share of what the memory could deliver.",
         tuple(parts),
     )
 
@@ -114,7 +114,8 @@ def _sweep(sources: Sources, rows: list[Ratio]) -> Table:
     }
     return Table(
         "ratios-sweep",
-        "Sweep on development families (chooses, never concludes), beside published study %(study)s (%(pair)s, %(machine)s)",
+        "Sweep on development families (chooses, never concludes), beside published study %(study)s (%(pair)s, "
+        "%(machine)s)",
         (
             Column("context", "Context"),
             Column("arm", "Arm"),

@@ -39,7 +39,7 @@ class Ratio:
         return tuple(flags)
 
     def id(self, key: str) -> str | None:
-        """Claim id of one of the row's numbers: the analysis' claim, else the row itself; ``None`` if neither holds it."""
+        """Claim id of one of the row's numbers: the analysis' claim, else the row itself, else ``None``."""
         phase = self.row.get("phase")
         return self.claims.first(f"{phase}.{self.context}.{self.arm}.{key}", pointer(FILE, "rows", self.index, key))
 

@@ -39,27 +39,32 @@ class Card:
 def verdict_section(sources: Sources) -> Section:
     """Verdict of the primary arm in every context."""
     verdict = sources.inputs.document(FILE)
-    timed = {(r.context, r.arm): r for r in ratios(sources.inputs, sources.claims, "timing")}
-    costs = {
-        (str(entry.names["context"]), str(entry.names["arm"])): entry
-        for entry in entries(sources)
-        if entry.names["phase"] == "timing"
-    }
-    cards = tuple(
-        _card(sources, verdict, index, timed, costs) for index in range(len(verdict.get("contexts", [])))
-    )
+    found = cards(sources)
     warnings = [Alarm(pointer(FILE, "warnings", index)) for index in range(len(verdict.get("warnings") or []))]
-    parts: list[Part] = [*warnings, Block("verdicts", cards)]
-    if not cards:
+    parts: list[Part] = [*warnings, Block("verdicts", found)]
+    if not found:
         parts = [Missing(FILE, "Not measured: %(file)s names no context.")]
     if not verdict.get("null_arm"):
         parts.append(Note("No null arm ran (target-only against itself), so the noise floor is unknown.", "unsure"))
     return Section(
         "verdict",
         "Verdict",
-        "R is target-only time divided by speculative time, geometric mean over prompt families: above 1, speculation is faster.",
+        "R is target-only time divided by speculative time, geometric mean over prompt families: above 1, "
+        "speculation is faster.",
         tuple(parts),
     )
+
+
+def cards(sources: Sources) -> tuple[Card, ...]:
+    """One card per context of ``verdict.json``."""
+    verdict = sources.inputs.document(FILE)
+    timed = {(r.context, r.arm): r for r in ratios(sources.inputs, sources.claims, "timing")}
+    costs = {
+        (str(entry.names["context"]), str(entry.names["arm"])): entry
+        for entry in entries(sources)
+        if entry.names["phase"] == "timing"
+    }
+    return tuple(_card(sources, verdict, index, timed, costs) for index in range(len(verdict.get("contexts", []))))
 
 
 def _card(

@@ -16,17 +16,25 @@ PART_NAMES = {
     "settle": "rolling back and repairing",
     "unattributed": "the rest of the loop",
 }
-N_PARTS_TOLD = 2
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of the round by its message, and the claim id of its share of the time."""
+
+    part: str
+    share: str
 
 
 @dataclass(frozen=True)
 class Why:
-    """``reason``: message or ``None``; the rest are claim ids. ``parts``: (message, id), largest first."""
+    """``reason``: message or ``None``; ``first`` and ``second``: the largest shares; the rest are claim ids."""
 
     reason: str | None
     round_steps: str | None
     tokens_per_round: str | None
-    parts: tuple[tuple[str, str], ...]
+    first: Share | None
+    second: Share | None
     halved_draft: str | None
     perfect_acceptance: str | None
 
@@ -37,16 +45,19 @@ def why(verdict: dict[str, Any], cost: Entry | None) -> Why:
     # what follows the colon repeats numbers that the page shows elsewhere
     reason = str(said).partition(":")[0] if said else None
     if cost is None or not cost.measured:
-        return Why(reason, None, None, (), None, None)
-    shares = cost.values["shares"]
-    order = sorted((part for part in SHARES if shares.get(part) is not None), key=lambda part: -shares[part])
-    parts = tuple((PART_NAMES[part], id) for part in order[:N_PARTS_TOLD] if (id := cost.id("shares", part)))
-    drafts = cost.id("draft_forward_steps")
+        return Why(reason, None, None, None, None, None, None)
+    found = [Share(PART_NAMES[part], id) for part in _largest_first(cost) if (id := cost.id("shares", part))]
     return Why(
         reason,
         cost.id("round_steps"),
         cost.id("tokens_per_round"),
-        parts,
-        cost.id("halved_draft_r") if drafts else None,
+        found[0] if found else None,
+        found[1] if len(found) > 1 else None,
+        cost.id("halved_draft_r") if cost.id("draft_forward_steps") else None,
         cost.id("perfect_acceptance_r"),
     )
+
+
+def _largest_first(cost: Entry) -> list[str]:
+    shares = cost.values["shares"]
+    return sorted((part for part in SHARES if shares.get(part) is not None), key=lambda part: -shares[part])
