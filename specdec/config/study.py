@@ -64,7 +64,7 @@ class EngineSection(Section):
 
     device: Literal["auto", "cpu", "cuda"]
     dtype: Literal["float32", "bfloat16", "float16"]
-    executor: Literal["hf", "static"]
+    executor: Literal["hf", "static", "packed"]
     threads: int = Field(ge=0)
     prefill_chunk: int = Field(ge=1)
     max_new_tokens: int = Field(ge=2)
