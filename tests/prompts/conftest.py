@@ -4,28 +4,12 @@ import random
 from pathlib import Path
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from prompt_folders import save, specials
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from specdec.models.fetch import byte_tokenizer as bytes_only
 from specdec.prompts.families import FAMILIES
 from specdec.prompts.tokenizer import PromptTokenizer, load_tokenizer
-from specdec.storage import write_json, write_text
-
-CHAT = (
-    "{% for m in messages %}{% if loop.first and m['role'] != 'system' %}"
-    "{{ '<|im_start|>system\\nBe helpful.<|im_end|>\\n' }}{% endif %}"
-    "{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>\\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
-)
-
-
-def save(folder: Path, tokenizer: Tokenizer, template: str | None = CHAT) -> Path:
-    """A model folder with nothing but its tokenizer."""
-    folder.mkdir(exist_ok=True)
-    write_text(folder / "tokenizer.json", tokenizer.to_str())
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|im_end|>"}
-    write_json(folder / "tokenizer_config.json", config | ({"chat_template": template} if template else {}))
-    return folder
 
 
 def sample_text() -> list[str]:
@@ -36,10 +20,6 @@ def sample_text() -> list[str]:
         units = [unit for unit, _ in zip(sketch.units, range(20), strict=False)]
         texts += [message["content"] for message in sketch.compose(units, [], "")]
     return texts
-
-
-def specials() -> list[AddedToken]:
-    return [AddedToken(text, special=True, normalized=False) for text in ("<|im_start|>", "<|im_end|>")]
 
 
 @pytest.fixture(scope="session")

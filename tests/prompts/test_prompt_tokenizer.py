@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from conftest import CHAT, save, specials
 from hypothesis import given
 from hypothesis import strategies as st
+from prompt_folders import CHAT, save, specials
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from specdec.errors import PromptError
@@ -37,6 +37,25 @@ def transformers_ids(folder, messages):
 @pytest.mark.parametrize("kind", ["byte", "bpe", "sentence"])
 def test_chat_equals_transformers(request, kind, messages):
     folder = request.getfixturevalue(f"{kind}_folder")
+    assert load_tokenizer(folder).chat(messages).ids == transformers_ids(folder, messages)
+
+
+INVOLVED = """{{- bos_token if bos_token is defined and bos_token else "" }}
+{%- set ns = namespace(n=0) %}
+{% for message in messages %}
+    {% if loop.index0 > 5 %}{% break %}{% endif %}
+    {%- set ns.n = ns.n + 1 %}
+    {{- "<|im_start|>" + message["role"] + "\\n" + message["content"] | trim + "<|im_end|>" }}
+    {%- if message["content"].startswith("  ") %}{{ {"<b>": "é & <", "n": ns.n} | tojson }}{% endif %}
+{% endfor %}
+{%- if add_generation_prompt %}{{- "<|im_start|>assistant\\n" }}{% endif %}
+"""
+
+
+@pytest.mark.parametrize("messages", CHATS)
+def test_an_involved_template_equals_transformers(tmp_path, bpe_tokenizer, messages):
+    """Trimmed blocks, loop controls, namespaces, JSON without HTML escapes: what real templates use."""
+    folder = save(tmp_path / "involved", bpe_tokenizer._tokenizer, template=INVOLVED)
     assert load_tokenizer(folder).chat(messages).ids == transformers_ids(folder, messages)
 
 

@@ -11,7 +11,7 @@ BANKS = {
     "town": TOWNS,
     "day": DAYS,
     "colour": COLOURS,
-    "feeling": bank("worried|annoyed|puzzled|tired|impatient|sorry|at a loss|relieved|doubtful|curious"),
+    "feeling": bank("worried|annoyed|puzzled|tired|impatient|sorry|relieved|doubtful|curious"),
     "part": bank(
         "lid|filter|battery|left button|display|cable|wheel|hinge|sensor|fuse|tank|antenna|outer ring|clip|knob|"
         "rubber seal|"
@@ -40,7 +40,7 @@ TURNS = (
     "Stay calm, {name} fixed that too: {cure}. In {2-40} minutes the {=p} rests.",
     "A {colour=c} light shines by the {part}; {town=t} says: {cure}.\n"
     "{=T} is right on {=c} lights. If it still {symptom}, {cure}.",
-    "{Name=n} uses it at night, and then the {part=p} {symptom}.\n"
+    "{Name=n} uses it after supper, and then the {part=p} {symptom}.\n"
     "Could {=n} {cure} before bed? The {=p} is meant for {2-9} hours a day.",
     "Is the {part=p} covered if it {symptom} after {2-30} months?\n"
     "For {31-60}, unless somebody did {cure}. Keep that {=p} and the {town} slip.",

@@ -30,7 +30,7 @@ TURNS = (
     "Could we fit {sight=s} between {city=c} and {city}, although {worry}?\n"
     "Yes: take {ride} at {7-11}:{10-55}, see {=s}, and eat {food} back in {=c}.",
     "{First=f} would rather see {sight=s} than {sight=o}, and {worry}.\n"
-    "Then {=o} is out. {=S} costs {5-60} euros each, and {=f} could go there by {ride}.",
+    "Then {=o} must wait. Tickets for {=s} are {5-60} euros, and {=f} could go there by {ride}.",
     "How long is {ride=r} from {city=c}, and do they serve {food}?\n"
     "From {=c} {=r} needs {2-9} hours; bring {food} yourselves, {mood} travellers that you are.",
     "Drop {city=c}. {First=f} read about {sight=s}; besides, {worry}.\n"
@@ -42,7 +42,7 @@ TURNS = (
     "Please count again: {200-900} euros for {city=c}, {2-90} for {sight=s}?\n"
     "My count is {20-190} more for {=c}, since {=s} and {ride} were not in it.",
     "{First=f} wrote from {city}: {sight=s} is closed, and {worry}.\n"
-    "A pity. {Sight} is {mood} enough to replace {=s}; I will move {=f} to day {2-14}.",
+    "A pity. {Sight}, {mood} as we are, can replace {=s}; I will move {=f} to day {2-14}.",
     "What if it pours when we want {sight=s}? {First} hates wet {food}.\n"
     "Wait in {city} until {13-18}:{10-55}, then {sight} instead of {=s}, all under one roof.",
     "{City=c} for {2-6} nights seems long. Would {sight} be worth {ride}?\n"
@@ -50,7 +50,7 @@ TURNS = (
     "Where do we leave {first=f} while we visit {sight}?\n"
     "In {city}, with {food}, as {=f} is {mood} by then; {ride} picks everybody up at {15-20}:{10-55}.",
     "Our {mood} landlady in {city=c} praises {sight}. True?\n"
-    "Partly: {first} gave it {2-9} of ten, but {=c} also has {sight}, which needs no {ride}.",
+    "Partly: {first} gave it {2-9} of ten, but {=c} also has {sight}, at {5-60} euros by {ride}.",
     "Swap days {2-6} and {7-14}, because {worry}.\n"
     "Swapped. {City} comes first, {sight} follows, and {ride} is booked for {first}.",
     "Can {first=f} bring {food=d} aboard {ride=r}?\n"
