@@ -24,12 +24,13 @@ K_MAX = 16
 def cost_entry(comparison: Comparison, runs: pd.DataFrame, steps: StepTimes | None = None) -> dict[str, Any]:
     """Costs of one arm at one context: the entry of ``cost_model.json``.
 
-    Per-round times are in ns, ``*_steps`` in target steps, ``shares`` are of wall time and sum to 1. ``status`` is
+    Every family is measured in its own target steps; per-round times in ns are those times the mean step
+    (``target_step_ns``), ``*_steps`` are in target steps, ``shares`` are of wall time and sum to 1. ``status`` is
     ``not measured`` with a reason where a probed row or the baseline is missing; its numbers are null then.
     """
     here = runs[(runs["phase"] == comparison.phase) & (runs["context"] == comparison.context)]
-    found = [work for work in works(probed(here[here["arm"] == comparison.arm])) if work.counts["n_rounds"]]
     step_ns = target_steps(headline(here[here["arm"] == comparison.baseline]))
+    found = works(probed(here[here["arm"] == comparison.arm]), step_ns)
     entry: dict[str, Any] = {
         "phase": comparison.phase,
         "context": comparison.context,
@@ -40,50 +41,49 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame, steps: StepTimes | No
         "n_families": len(found),
         "measured_r": comparison.interval.value if comparison.interval else None,
     }
-    if not found or not step_ns:
+    if not found:
         reason = f"{comparison.arm} has no repeat with probes here" if step_ns else "the baseline was not timed here"
         return entry | {"status": "not measured", "reason": reason} | dict.fromkeys(_NUMBERS)
-    step = float(np.mean(list(step_ns.values())))
-    n_rounds = sum(work.counts["n_rounds"] for work in found)
-    wall = sum(work.wall_ns for work in found)
-    sums = {part: sum(work.times[part] for work in found) for part in PARTS}
-    sums["unattributed"] = wall - sum(sums.values())
-    per_round = {part: value / n_rounds for part, value in sums.items()}
+    step = float(np.mean([step_ns[work.family] for work in found]))
     counts = {name: sum(work.counts[name] for work in found) for name in COUNTS}
+    n_rounds, n_verify = counts["n_rounds"], counts["n_verify_forwards"]
     n_forwards = counts["n_draft_forwards"] + counts["n_catch_up_forwards"]
-    n_verify = counts["n_verify_forwards"]
-    tokens = tokens_per_round(counts["n_emitted"], n_rounds) or 0.0
-    predicted = step * counts["n_emitted"] / wall
+    sums = {part: sum(work.times[part] for work in found) for part in PARTS}
+    sums["unattributed"] = sum(work.unattributed for work in found)
+    wall = sum(sums.values())
+    per_round_ns = {part: value / n_rounds * step for part, value in sums.items()}
+    predicted = geometric_mean([work.counts["n_emitted"] / work.wall for work in found])
+    outside = (wall - sums["draft"] - sums["verify"]) * step
     return (
         entry
         | {
             "target_step_ns": step,
-            "c_draft": per_round["draft"],
-            "c_verify": per_round["verify"],
-            "c_settle": per_round["settle"],
-            "c_host": per_round["judge"] + per_round["unattributed"],
-            "c_judge": per_round["judge"],
-            "unattributed": per_round["unattributed"],
-            "wall_per_round": wall / n_rounds,
-            "round_steps": wall / n_rounds / step,
-            "draft_forward_steps": sums["draft"] / n_forwards / step if n_forwards else None,
-            "verify_forward_steps": sums["verify"] / n_verify / step if n_verify else None,
+            "c_draft": per_round_ns["draft"],
+            "c_verify": per_round_ns["verify"],
+            "c_settle": per_round_ns["settle"],
+            "c_host": per_round_ns["judge"] + per_round_ns["unattributed"],
+            "c_judge": per_round_ns["judge"],
+            "unattributed": per_round_ns["unattributed"],
+            "wall_per_round": sum(per_round_ns.values()),
+            "round_steps": wall / n_rounds,
+            "draft_forward_steps": sums["draft"] / n_forwards if n_forwards else None,
+            "verify_forward_steps": sums["verify"] / n_verify if n_verify else None,
             "shares": {part: value / wall for part, value in sums.items()},
-            "tokens_per_round": tokens,
+            "tokens_per_round": tokens_per_round(counts["n_emitted"], n_rounds),
             "acceptance_rate": acceptance_rate(counts["n_accepted"], counts["n_reached"]),
             "rows_per_verify": counts["n_verify_rows"] / n_verify if n_verify else None,
             "draft_forwards_per_round": n_forwards / n_rounds,
             "predicted_r": predicted,
             "error": _error(predicted, entry["measured_r"]),
         }
-        | _validation(comparison, found, step_ns)
-        | _from_steps(comparison, counts, wall - sums["draft"] - sums["verify"], entry["measured_r"], steps)
-        | _what_next(found, counts, step, predicted)
+        | _validation(comparison, found)
+        | _from_steps(comparison, counts, outside, entry["measured_r"], steps)
+        | _what_next(found, counts, sums, predicted)
     )
 
 
-def _validation(comparison: Comparison, found: Sequence[Work], step_ns: dict[str, float]) -> dict[str, Any]:
-    predicted = left_out_predictions(found, step_ns)
+def _validation(comparison: Comparison, found: Sequence[Work]) -> dict[str, Any]:
+    predicted = left_out_predictions(found)
     measured = {family.cell.family: family.r for family in comparison.families if family.r is not None}
     both = sorted(set(predicted) & set(measured))
     errors = [abs(predicted[name] / float(measured[name] or np.nan) - 1) for name in both]
@@ -106,21 +106,20 @@ def _from_steps(
     return {"step_predicted_r": predicted, "step_error": _error(predicted, measured)}
 
 
-def _what_next(found: Sequence[Work], counts: dict[str, float], step: float, ratio: float) -> dict[str, Any]:
+def _what_next(found: Sequence[Work], counts: dict[str, float], sums: dict[str, float], ratio: float) -> dict[str, Any]:
     """Break-evens, elasticities and the best K under i.i.d. acceptance, from this arm's fitted costs."""
     unit = fit(found)
-    wall = sum(work.wall_ns for work in found)
-    draft = sum(work.times["draft"] for work in found)
+    wall = sum(sums.values())
+    shares = {part: value / wall for part, value in sums.items()}
     n_forwards = counts["n_draft_forwards"] + counts["n_catch_up_forwards"]
-    saved = draft + step * counts["n_emitted"] - wall
+    saved = sums["draft"] + counts["n_emitted"] - wall
     acceptance = acceptance_rate(counts["n_accepted"], counts["n_reached"])
-    drafted_rounds = max(counts["n_rounds"] - 1, 1.0)
-    k = max(1, round(counts["n_drafted"] / drafted_rounds)) if counts["n_drafted"] else 0
-    verify = round_model.Curve.of({q: (unit.verify + unit.verify_row * q) / step for q in (1.0, K_MAX + 1.0)})
+    k = max(1, round(counts["n_drafted"] / counts["n_rounds"])) if counts["n_drafted"] else 0
+    verify = round_model.Curve.of({q: unit.verify + unit.verify_row * q for q in (1.0, K_MAX + 1.0)})
     costs = round_model.StepCosts(
-        0.0 if unit.draft_counts_rounds else unit.draft / step,
+        0.0 if unit.draft_counts_rounds else unit.draft,
         verify,
-        (unit.host + (unit.draft if unit.draft_counts_rounds else 0.0)) / step,
+        unit.host + (unit.draft if unit.draft_counts_rounds else 0.0),
     )
     scheme = round_model.Scheme(k, catch_up="eager" if counts["n_catch_up_forwards"] else "lazy")
     known = acceptance is not None and k > 0
@@ -130,17 +129,17 @@ def _what_next(found: Sequence[Work], counts: dict[str, float], step: float, rat
         else None
     )
     return {
-        "break_even_draft_cost_steps": saved / n_forwards / step if n_forwards and saved >= 0 else None,
+        "break_even_draft_cost_steps": saved / n_forwards if n_forwards and saved >= 0 else None,
         "break_even_acceptance": round_model.break_even_acceptance(costs, scheme) if known else None,
         "break_even_curve": round_model.break_even_curve(costs, scheme) if known and costs.draft else None,
         "elasticities": {
-            "draft": -draft / wall,
-            "verify": -sum(work.times["verify"] for work in found) / wall,
-            "settle": -sum(work.times["settle"] for work in found) / wall,
-            "host": -sum(work.times["judge"] + work.unattributed_ns for work in found) / wall,
+            "draft": -shares["draft"],
+            "verify": -shares["verify"],
+            "settle": -shares["settle"],
+            "host": -(shares["judge"] + shares["unattributed"]),
         },
-        "halved_draft_r": ratio / (1 - draft / wall / 2),
-        "free_draft_r": ratio / (1 - draft / wall) if draft < wall else None,
+        "halved_draft_r": ratio / (1 - shares["draft"] / 2),
+        "free_draft_r": ratio / (1 - shares["draft"]) if shares["draft"] < 1 else None,
         "perfect_acceptance_r": (
             round_model.predict(round_model.profile_of(1.0, k), costs, scheme).ratio if known else None
         ),

@@ -42,12 +42,10 @@ def sweep_costs(sweep: pd.DataFrame, k_max: int) -> StepCosts | None:
     drafting = rows[rows["n_draft_forwards"].fillna(0) > 0]
     baselines = headline(sweep[sweep["arm"].isin(set(drafting["baseline"]))])
     steps = target_steps(baselines)
-    found = [work for _, mine in drafting.groupby("arm", sort=True) for work in works(mine)]
-    if not found or not steps:
+    found = [work for _, mine in drafting.groupby("arm", sort=True) for work in works(mine, steps)]
+    if not found:
         return None
-    step = sum(steps.values()) / len(steps)
     unit = fit(found)
-    host = unit.host / step
-    blocks = {float(q): (unit.verify + unit.verify_row * q) / step for q in (2, k_max + 1)}
+    blocks = {float(q): unit.verify + unit.verify_row * q for q in (2, k_max + 1)}
     # a plain round is a target-only step, and that is the unit: the fit need not be asked
-    return StepCosts(unit.draft / step, Curve.of({1.0: max(1 - host, 0.0)} | blocks), host)
+    return StepCosts(unit.draft, Curve.of({1.0: max(1 - unit.host, 0.0)} | blocks), unit.host)

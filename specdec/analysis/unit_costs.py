@@ -4,7 +4,7 @@ Apart from the report of a measured split, because predicting needs costs that w
 predicted: fit on some families, apply to another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,20 +12,22 @@ import pandas as pd
 from scipy import optimize
 
 from specdec.analysis.cells import column, total
-from specdec.analysis.estimands import FloatArray
-from specdec.analysis.round_model import Curve
 
 PARTS = ("draft", "verify", "judge", "settle")
 
 
 @dataclass(frozen=True)
 class Work:
-    """Counts and phase times of one family's probed repeats, summed; times in ns."""
+    """Counts and phase times of one family's probed repeats, summed.
+
+    Times are in target steps of the same family, so that what makes a family slow for both arms cancels here as it
+    does in R.
+    """
 
     family: str
     counts: dict[str, float]
     times: dict[str, float]
-    wall_ns: float
+    wall: float
 
     @property
     def n_draft_forwards(self) -> float:
@@ -33,14 +35,14 @@ class Work:
         return self.counts["n_draft_forwards"] + self.counts["n_catch_up_forwards"]
 
     @property
-    def unattributed_ns(self) -> float:
+    def unattributed(self) -> float:
         """Wall time outside every probe."""
-        return self.wall_ns - sum(self.times.values())
+        return self.wall - sum(self.times.values())
 
 
 @dataclass(frozen=True)
 class UnitCosts:
-    """Fitted costs in ns: per drafter forward (or per round for drafters without a model), per verify
+    """Fitted costs in target steps: per drafter forward (or per round for drafters without a model), per verify
     forward and per row of it, and per round for the rest."""
 
     draft: float
@@ -50,7 +52,7 @@ class UnitCosts:
     host: float
 
     def time_of(self, work: Work) -> float:
-        """Predicted wall time of this much work, ns."""
+        """Predicted wall time of this much work, target steps."""
         counts = work.counts
         n_draft = counts["n_rounds"] if self.draft_counts_rounds else work.n_draft_forwards
         verify = self.verify * counts["n_verify_forwards"] + self.verify_row * counts["n_verify_rows"]
@@ -72,16 +74,17 @@ COUNTS = (
 )
 
 
-def works(rows: pd.DataFrame) -> list[Work]:
-    """Probed repeats of one arm and context, summed by family."""
+def works(rows: pd.DataFrame, step_ns: Mapping[str, float]) -> list[Work]:
+    """Probed repeats of one arm and context, summed by family; families without a target step are left out."""
     return [
         Work(
             str(family),
             {name: total(mine, name) for name in COUNTS},
-            {part: total(mine, f"{part}_ns") for part in PARTS},
-            total(mine, "decode_ns"),
+            {part: total(mine, f"{part}_ns") / step_ns[str(family)] for part in PARTS},
+            total(mine, "decode_ns") / step_ns[str(family)],
         )
         for family, mine in rows.groupby("family", sort=True)
+        if str(family) in step_ns and total(mine, "n_rounds")
     ]
 
 
@@ -94,12 +97,12 @@ def fit(training: Sequence[Work]) -> UnitCosts:
     """
     n_rounds = sum(work.counts["n_rounds"] for work in training)
     n_forwards = sum(work.n_draft_forwards for work in training)
-    draft_ns = sum(work.times["draft"] for work in training)
+    draft = sum(work.times["draft"] for work in training)
     table = np.array([[w.counts["n_verify_forwards"], w.counts["n_verify_rows"]] for w in training])
     coefficients, _ = optimize.nnls(table, np.array([w.times["verify"] for w in training]))
-    rest = sum(work.wall_ns - work.times["draft"] - work.times["verify"] for work in training)
+    rest = sum(work.wall - work.times["draft"] - work.times["verify"] for work in training)
     return UnitCosts(
-        draft=draft_ns / (n_forwards or n_rounds),
+        draft=draft / (n_forwards or n_rounds),
         draft_counts_rounds=n_forwards == 0,
         verify=float(coefficients[0]),
         verify_row=float(coefficients[1]),
@@ -107,14 +110,13 @@ def fit(training: Sequence[Work]) -> UnitCosts:
     )
 
 
-def left_out_predictions(found: Sequence[Work], step_ns: dict[str, float]) -> dict[str, float]:
-    """R of each family from unit costs and target step of the other families and its own counts."""
+def left_out_predictions(found: Sequence[Work]) -> dict[str, float]:
+    """R of each family from its own counts and unit costs of the other families alone."""
     predicted = {}
     for left_out in found:
-        others = [work for work in found if work.family != left_out.family and work.family in step_ns]
-        if others and left_out.counts["n_rounds"]:
-            step = float(np.mean([step_ns[work.family] for work in others]))
-            predicted[left_out.family] = step * left_out.counts["n_emitted"] / fit(others).time_of(left_out)
+        others = [work for work in found if work.family != left_out.family]
+        if others:
+            predicted[left_out.family] = left_out.counts["n_emitted"] / fit(others).time_of(left_out)
     return predicted
 
 
@@ -126,8 +128,3 @@ def target_steps(rows: pd.DataFrame) -> dict[str, float]:
         if n_tokens:
             steps[str(family)] = float(np.median(column(mine, "decode_ns"))) / n_tokens
     return steps
-
-
-def verify_curve(rows_ns: FloatArray, target_step_ns: float) -> Curve:
-    """A micro-benchmark's C(q) as a curve in target steps; ``rows_ns`` is ``[n, 2]`` of (rows, ns)."""
-    return Curve.of({float(q): float(ns) / target_step_ns for q, ns in rows_ns})
