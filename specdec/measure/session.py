@@ -7,14 +7,11 @@ kept and labelled). Collecting garbage waits until the visit is over.
 """
 
 import gc
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-import psutil
 import torch
 
 from specdec.config.arms import Arm
@@ -23,7 +20,7 @@ from specdec.decode.committed import Committed
 from specdec.decode.engine import Engine
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
-from specdec.decode.parts import Draft, Round
+from specdec.decode.parts import Draft
 from specdec.errors import SpecdecError
 from specdec.measure.clocks import Clock, Span, clock_for, timed
 from specdec.measure.condition import (
@@ -33,10 +30,10 @@ from specdec.measure.condition import (
     resident_bytes,
     stolen_between,
 )
-from specdec.measure.instrument import PhaseTimes, Probe, instrument
+from specdec.measure.instrument import Probe, instrument
 from specdec.measure.plan import Session, Visit
-from specdec.records.columns import COUNTS, TIMES
-from specdec.records.rows import PHASES, Row
+from specdec.measure.run_row import count, failed_row, now, phase_columns, process_label, reason_of
+from specdec.records.rows import Row
 from specdec.storage import sha256_json
 
 N_TOUCH = 8
@@ -98,12 +95,12 @@ def _visit(session: Session, visit: Visit, engine: Engine, clock: Clock) -> Iter
     except SpecdecError:
         raise
     except Exception as error:
-        prepared = f"prefill: {_words(error)}"
+        prepared = f"prefill: {reason_of(error)}"
     n_timed = visit.n_warmups + visit.n_repeats
     for repeat in range(n_timed + visit.n_phase_repeats):
         level = "off" if repeat < n_timed else "phases"
         own = {**common, "probe_level": level, "repeat": repeat, "warmup": repeat < visit.n_warmups}
-        yield _failed(own, prepared) if isinstance(prepared, str) else _repeat(engine, level, prepared, own, clock)
+        yield failed_row(own, prepared) if isinstance(prepared, str) else _repeat(engine, level, prepared, own, clock)
 
 
 def _prepare(engine: Engine, prompt: tuple[int, ...], k: int, clock: Clock) -> _Prefilled:
@@ -138,7 +135,7 @@ def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, 
     committed = prepared.committed
     probe = Probe(clock)
     probed = instrument(engine, level, probe)
-    started_at = datetime.now(UTC).isoformat(timespec="microseconds")
+    started_at = now()
     before = read_condition()
     reset_peak_device_bytes(engine.door.device)
     try:
@@ -148,7 +145,7 @@ def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, 
     except SpecdecError:
         raise
     except Exception as error:
-        return _failed(own, _words(error), started_at)
+        return failed_row(own, reason_of(error), started_at)
     tokens = committed.ids[committed.n_prompt :]
     return {
         **own,
@@ -159,7 +156,7 @@ def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, 
         "target_prefill_ns": prepared.target_prefill_ns,
         "decode_ns": span.host_ns,
         "device_decode_ns": span.device_ns,
-        **_phase_columns(probe.times, level),
+        **phase_columns(probe.times, level),
         **count(engine, committed, rounds),
         "stopped": engine.limits.stopped(committed),
         "tokens_hash": sha256_json(tokens),
@@ -174,37 +171,6 @@ def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, 
     }
 
 
-def count(engine: Engine, committed: Committed, rounds: list[Round]) -> dict[str, int]:
-    """The count columns of a generation that ran since ``engine.rewind``."""
-    target, draft, traffic = engine.verifier.tally, engine.drafter.tally, engine.door.traffic
-    return {
-        "n_prompt": committed.n_prompt,
-        "n_emitted": sum(len(r.emitted) for r in rounds),
-        "n_rounds": len(rounds),
-        "n_drafted": sum(r.n_drafted for r in rounds),
-        "n_reached": sum(r.n_reached for r in rounds),
-        "n_accepted": sum(r.n_accepted for r in rounds),
-        "n_recovered": sum(r.n_recovered for r in rounds),
-        "n_bonus": sum(r.n_bonus for r in rounds),
-        "n_plain": sum(r.n_plain for r in rounds),
-        "n_verify_forwards": target.forwards.get("verify", 0),
-        "n_repair_forwards": target.forwards.get("repair", 0),
-        "n_draft_forwards": draft.forwards.get("draft", 0),
-        "n_catch_up_forwards": draft.forwards.get("catch_up", 0),
-        "n_draft_rows": draft.rows.get("draft", 0) + draft.rows.get("catch_up", 0),
-        "n_verify_rows": target.rows.get("verify", 0),
-        "n_blocking_reads": traffic.n_blocking_reads,
-        "n_uploads": traffic.n_uploads,
-        "uploaded_bytes": traffic.uploaded_bytes,
-        "downloaded_bytes": traffic.downloaded_bytes,
-    }
-
-
-def process_label() -> str:
-    """``<pid>-<start time in ms>``: a pid alone is used again by the system."""
-    return f"{os.getpid()}-{round(psutil.Process().create_time() * 1000)}"
-
-
 @contextmanager
 def garbage_kept() -> Iterator[None]:
     """Collect now, then not until the span is over."""
@@ -214,26 +180,3 @@ def garbage_kept() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def _phase_columns(times: PhaseTimes, level: str) -> dict[str, int | None]:
-    return {name: getattr(times, name) if level == "phases" else None for name in PHASES}
-
-
-def _failed(own: Mapping[str, Any], reason: str, started_at: str | None = None) -> Row:
-    nulls = {column.name: None for column in TIMES + COUNTS}
-    now = datetime.now(UTC).isoformat(timespec="microseconds")
-    return {
-        **own,
-        **nulls,
-        "status": "failed",
-        "reason": reason,
-        "started_at": started_at or now,
-        "tokens": [],
-        "rounds": [],
-    }
-
-
-def _words(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
