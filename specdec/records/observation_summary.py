@@ -17,10 +17,9 @@ NEAR_RANK = 5
 NEAR_GAP = 1.0
 
 
-def summarise_observations(rows: pd.DataFrame, new_tokens: int | None = None) -> dict[str, Any]:
+def summarise_observations(rows: pd.DataFrame) -> dict[str, Any]:
     """Summary of a table with the columns of ``records.columns.OBSERVATIONS``.
 
-    ``new_tokens`` is the limit under which the texts were generated; kept for replays, which must know it.
     Only *decided* rows count as evidence: reached, and not behind the end of the text (``target_token`` -1).
 
     Returns
@@ -42,7 +41,6 @@ def summarise_observations(rows: pd.DataFrame, new_tokens: int | None = None) ->
         "n_reached": len(decided),
         "n_accepted": int(accepted.sum()),
         "n_prompts": int(rows["prompt_hash"].nunique()),
-        "new_tokens": new_tokens,
         "spearman": spearman(confidence, accepted),
         "bins": [
             {

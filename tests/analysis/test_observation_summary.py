@@ -71,7 +71,3 @@ def test_the_summary_is_plain_json_without_nan():
     empty = summarise_observations(SMALL[SMALL["depth"] > 9])
     assert json.loads(json.dumps(empty, allow_nan=False))["n"] == 0
     assert not any(isinstance(v, float) and np.isnan(v) for v in empty.values())
-
-
-def test_the_limit_of_the_texts_is_kept():
-    assert summarise_observations(SMALL, new_tokens=32)["new_tokens"] == 32
