@@ -1,0 +1,289 @@
+"""What the recorder writes, and that policies replayed from it do exactly what the live loop does."""
+
+import argparse
+import json
+
+import pandas as pd
+import pytest
+import torch
+
+from specdec.analysis.chains import count, read_chains, replay
+from specdec.analysis.policies import parse_policy
+from specdec.config.arms import Arm
+from specdec.config.study import EngineSection, Observations
+from specdec.decode.assemble import assemble
+from specdec.decode.checked import checked
+from specdec.decode.loaded import Loaded
+from specdec.decode.loop import decode
+from specdec.decode.signals import entropy, margin, top_probability
+from specdec.errors import ModelError
+from specdec.measure.observations import chains, write_observations
+from specdec.models.executor import prefill
+from specdec.prompts.rows import make_prompt, write_rows
+from specdec.records.columns import OBSERVATIONS
+from specdec.records.observation_summary import summarise_observations
+
+CONTEXT, NEW_TOKENS, K_MAX = 24, 40, 8
+FAMILIES = ("alpha", "beta", "gamma")
+POLICIES = (
+    "k=1",
+    "k=2",
+    "k=4",
+    "k=8",
+    "confidence=0.1,k=8",
+    "confidence=0.15,k=8",
+    "entropy=4.5,k=8",
+    "margin=0.05,k=8",
+)
+
+
+def random_ids(seed, n=CONTEXT):
+    return torch.randint(0, 256, (n,), generator=torch.Generator().manual_seed(seed)).tolist()
+
+
+def section(executor="static", stop_at_eos=True):
+    return EngineSection(
+        device="cpu",
+        dtype="float32",
+        executor=executor,
+        threads=1,
+        prefill_chunk=10,
+        max_new_tokens=NEW_TOKENS,
+        stop_at_eos=stop_at_eos,
+    )
+
+
+@pytest.fixture(scope="module")
+def study(tiny_model, derived_model, tmp_path_factory):
+    """Models, prompts and one recorded table."""
+    folder = tmp_path_factory.mktemp("observed")
+    target = tiny_model()
+    (folder / "models").mkdir()
+    (folder / "models/target").symlink_to(target)
+    (folder / "models/drafter").symlink_to(derived_model(target, noise=0.06))
+    rows = [make_prompt("development", f, CONTEXT, 0, random_ids(i), "?", "test") for i, f in enumerate(FAMILIES)]
+    rows.append(make_prompt("development", "alpha", 30, 0, random_ids(9, 30), "?", "test"))
+    write_rows(folder / "development.jsonl", rows)
+    observations = Observations(contexts=[CONTEXT], new_tokens=NEW_TOKENS, k_max=K_MAX, drafter="drafter")
+    write_observations(
+        section(),
+        observations,
+        folder / "models",
+        folder / "development.jsonl",
+        folder / "o.parquet",
+        folder / "s.json",
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def table(study):
+    return pd.read_parquet(study / "o.parquet")
+
+
+@pytest.fixture(scope="module")
+def summary(study):
+    return json.loads((study / "s.json").read_text())
+
+
+def live(study, controller, prompt, *, stop_at_eos=True, **arm):
+    """Counts of a live run, the drafter's forwards included."""
+    loaded = Loaded(study / "models", section(stop_at_eos=stop_at_eos))
+    values = {"drafter": {"kind": "model", "model": "drafter"}, "controller": controller, **arm}
+    engine = checked(assemble(Arm.model_validate(values), loaded, max_new_tokens=NEW_TOKENS))
+    committed = engine.prefill(prompt)
+    rounds = list(decode(engine, committed))
+    return rounds, engine
+
+
+def played(rounds):
+    return [(r.n_drafted, r.n_reached, r.n_accepted, len(r.emitted)) for r in rounds]
+
+
+def test_columns_are_those_of_the_registry_in_its_order_and_types(table):
+    kinds = {"int": "i", "float": "f", "str": "OSU", "bool": "b"}
+    assert list(table.columns) == [column.name for column in OBSERVATIONS]
+    for column in OBSERVATIONS:
+        assert table[column.name].dtype.kind in kinds[column.kind] or str(table[column.name].dtype) == "str"
+        assert column.optional or not table[column.name].isna().any()
+
+
+def test_only_the_contexts_asked_for_are_recorded_each_position_to_full_depth(table, summary):
+    assert set(table["context"]) == {CONTEXT}
+    assert set(table["family"]) == set(FAMILIES)
+    for text in summary["texts"]:
+        mine = table[table["family"] == text["family"]]
+        assert len(mine) == text["n_tokens"] * K_MAX
+        assert set(mine["position"]) == set(range(text["n_tokens"]))
+
+
+def test_acceptance_is_neither_never_nor_always(table):
+    """Otherwise everything below proves nothing."""
+    decided = table[table["reached"] & (table["target_token"] >= 0)]
+    assert 0.2 < decided["accepted"].mean() < 0.99
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_replayed_policy_has_the_rounds_and_forwards_of_a_live_run(study, table, policy):
+    parsed = parse_policy(policy)
+    controller = {"kind": "fixed", "k": parsed.k_max}
+    if not policy.startswith("k="):
+        kind, threshold = policy.split(",")[0].split("=")
+        controller = {"kind": kind, "k": parsed.k_max, "threshold": float(threshold)}
+    lengths = set()
+    for recorded, seed in zip(read_chains(table), range(len(FAMILIES)), strict=True):
+        rounds, engine = live(study, controller, random_ids(seed))
+        imagined = list(replay(recorded, parsed, NEW_TOKENS))
+        assert [(r.n_drafted, r.n_reached, r.n_accepted, r.n_emitted) for r in imagined] == played(rounds)
+        counts = count(iter(imagined))
+        assert counts.n_draft_forwards == engine.drafter.tally.forwards.get("draft", 0)
+        assert counts.n_verify_forwards == engine.verifier.tally.forwards["verify"]
+        assert counts.n_verify_rows == engine.verifier.tally.rows["verify"]
+        lengths |= {r.n_drafted for r in rounds}
+    if controller["kind"] != "fixed":
+        assert len(lengths) > 2, "the threshold never decided anything"
+
+
+@pytest.mark.parametrize("policy", ["k=1", "k=4", "k=8"])
+def test_eager_catch_up_is_replayed_too(study, table, policy):
+    recorded, k = read_chains(table)[0], parse_policy(policy).k_max
+    rounds, engine = live(study, {"kind": "fixed", "k": k}, random_ids(0), catch_up="eager")
+    counts = count(replay(recorded, parse_policy(policy), NEW_TOKENS), catch_up="eager")
+    assert counts.n_catch_up_forwards == engine.drafter.tally.forwards.get("catch_up", 0)
+    assert counts.n_bonus == sum(r.n_bonus for r in rounds)
+
+
+def test_without_bonus_tokens_the_replay_is_still_exact(study, table):
+    arm = {"acceptance": {"kind": "greedy", "bonus": False}}
+    rounds, _ = live(study, {"kind": "fixed", "k": 2}, random_ids(1), **arm)
+    imagined = replay(read_chains(table)[1], parse_policy("k=2"), NEW_TOKENS, bonus=False)
+    assert [(r.n_drafted, r.n_reached, r.n_accepted, r.n_emitted) for r in imagined] == played(rounds)
+
+
+def test_a_text_that_ends_early_is_replayed_to_its_end(tiny_model, derived_model, tmp_path):
+    """The id that ends texts is set to one that the target emits, so that a draft runs past the end."""
+    target = tiny_model()
+    loaded = Loaded({"target": target}, section(stop_at_eos=False))
+    engine = assemble(Arm.model_validate({"drafter": {"kind": "none"}}), loaded)
+    committed = engine.prefill(random_ids(0))
+    list(decode(engine, committed))
+    text = committed.ids[CONTEXT:]
+    place = next(i for i in range(8, len(text)) if text[i] not in text[:i])
+    (tmp_path / "models").mkdir()
+    for name, folder in {"target": target, "drafter": derived_model(target, noise=0.03)}.items():
+        copy = tmp_path / "models" / name
+        copy.mkdir()
+        for path in folder.iterdir():
+            (copy / path.name).symlink_to(path)
+        (copy / "model.json").unlink()
+        card = json.loads((folder / "model.json").read_text()) | {"eos_ids": [text[place]]}
+        (copy / "model.json").write_text(json.dumps(card))
+    write_rows(
+        tmp_path / "development.jsonl",
+        [make_prompt("development", "alpha", CONTEXT, 0, random_ids(0), "?", "test")],
+    )
+    observations = Observations(contexts=[CONTEXT], new_tokens=NEW_TOKENS, k_max=K_MAX, drafter="drafter")
+    out = tmp_path / "o.parquet"
+    write_observations(
+        section(), observations, tmp_path / "models", tmp_path / "development.jsonl", out, tmp_path / "s.json"
+    )
+    written = json.loads((tmp_path / "s.json").read_text())["texts"][0]
+    assert (written["stopped"], written["n_tokens"]) == ("eos", place + 1)
+    recorded = read_chains(pd.read_parquet(out))[0]
+    for k in (1, 4, 8):
+        rounds, _ = live(tmp_path, {"kind": "fixed", "k": k}, random_ids(0))
+        imagined = replay(recorded, parse_policy(f"k={k}"), NEW_TOKENS)
+        assert [(r.n_drafted, r.n_reached, r.n_accepted, r.n_emitted) for r in imagined] == played(rounds)
+
+
+def test_a_chain_is_what_a_fresh_drafter_would_draft(study, table):
+    """Numbers of one chain against a cache that was never rolled back; planted fault: a rollback too short."""
+    loaded = Loaded(study / "models", section())
+    drafter = loaded.executor("static", "drafter")
+    text = [int(t) for t in json.loads((study / "s.json").read_text())["texts"][0]["tokens"]]
+    position = 17
+    ids = torch.tensor([*random_ids(0), *text[: position + 1]])
+    cache = drafter.open(len(ids) + K_MAX)
+    logits = prefill(drafter, ids, cache, 10)[0]
+    mine = table[(table["family"] == "alpha") & (table["position"] == position)].sort_values("depth")
+    for row in mine.itertuples():
+        assert row.token == int(logits.argmax())
+        # the same model through other block sizes: float32 rounding of two layers
+        assert row.confidence == pytest.approx(float(top_probability(logits)), abs=1e-5)
+        assert row.entropy == pytest.approx(float(entropy(logits)), abs=1e-4)
+        assert row.margin == pytest.approx(float(margin(logits)), abs=1e-5)
+        logits = drafter.forward(torch.tensor([row.token]), cache.length, cache)[0]
+
+
+def test_chains_are_rolled_back_between_positions(study):
+    """A cache that forgets to roll back must change the next chain (the recorder's own planted fault)."""
+    loaded = Loaded(study / "models", section())
+    drafter = loaded.executor("static", "drafter")
+    text = json.loads((study / "s.json").read_text())["texts"][0]["tokens"]
+
+    class Forgetful:
+        def __getattr__(self, name):
+            return getattr(drafter, name)
+
+        def open(self, capacity):
+            cache = drafter.open(400)
+            cache.rollback = lambda length: None
+            return cache
+
+    sound = [chain.tokens for chain in chains(drafter, random_ids(0), text[:10], 4, 10)]
+    faulty = [chain.tokens for chain in chains(Forgetful(), random_ids(0), text[:10], 4, 10)]
+    assert sound[0] == faulty[0]
+    assert sound != faulty
+
+
+def test_target_columns_follow_the_definitions(table):
+    decided = table[table["reached"] & (table["target_token"] >= 0)]
+    undecided = table[~(table["reached"] & (table["target_token"] >= 0))]
+    accepted, rejected = decided[decided["accepted"]], decided[~decided["accepted"]]
+    assert (accepted["target_rank"] == 0).all()
+    assert (accepted["logit_gap"] == 0).all()
+    assert (rejected["target_rank"] >= 1).all()
+    assert (rejected["logit_gap"] > 0).all()
+    # a rejected second-best is exactly one margin away
+    second = rejected[rejected["target_rank"] == 1]
+    assert len(second) > 0
+    assert (second["logit_gap"] == second["target_margin"]).all()
+    assert undecided[["target_rank", "logit_gap", "target_margin"]].isna().all(axis=None)
+
+
+def test_reached_means_all_before_were_accepted(table):
+    for _, chain in table.sort_values("depth").groupby(["family", "position"]):
+        expected = [True, *chain["accepted"].cumprod().astype(bool)[:-1]]
+        assert list(chain["reached"]) == expected
+
+
+def test_the_summary_is_the_pure_function_of_the_table_and_the_texts(table, summary):
+    computed = json.loads(json.dumps(summarise_observations(table)))
+    assert {name: summary[name] for name in computed} == computed
+    assert (summary["new_tokens"], summary["k_max"], summary["drafter"]) == (NEW_TOKENS, K_MAX, "drafter")
+    for text in summary["texts"]:
+        assert text["stopped"] in ("eos", "max_new_tokens", "context")
+
+
+def test_the_replay_verb_reads_what_the_recorder_wrote(study, capsys):
+    from specdec.analysis import replay as verb
+
+    parser = argparse.ArgumentParser()
+    verb.add_arguments(parser)
+    args = parser.parse_args(["--policy", "k=4", "--observations", str(study / "o.parquet"), "--json"])
+    assert verb.run(args) == 0
+    assert json.loads(capsys.readouterr().out)["n_prompts"] == len(FAMILIES)
+
+
+def test_a_chain_beyond_the_drafters_positions_is_refused_before_anything_runs(study, tmp_path):
+    observations = Observations(contexts=[CONTEXT], new_tokens=480, k_max=16, drafter="drafter")
+    with pytest.raises(ModelError, match=r"480 new tokens and chains of 16 pass the 512 positions of models\.drafter"):
+        write_observations(
+            section(),
+            observations,
+            study / "models",
+            study / "development.jsonl",
+            tmp_path / "o.parquet",
+            tmp_path / "s.json",
+        )
+    assert list(tmp_path.iterdir()) == []
