@@ -56,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _verdicts(found: tuple[Card, ...], claims: Claims) -> RichTable:
-    table = RichTable(title="Verdict (R above 1: speculation is faster)", title_justify="left", box=SIMPLE_HEAD)
-    for heading in ("context", "arm", "verdict", "R", "families", "target only", "speculative", "null arm"):
-        table.add_column(heading, justify="left" if heading in ("arm", "verdict") else "right")
+    table = _table("Verdict (R above 1: speculation is faster)")
+    for heading in ("context", "arm", "verdict", "R", "families", "target only\nspeculative", "null arm"):
+        table.add_column(heading, justify="left" if heading in ("arm", "verdict") else "right", no_wrap=True)
     for card in found:
         flags = "".join(f" [{FLAG_WORDS[flag]}]" for flag in card.flags)
         table.add_row(
@@ -69,19 +69,16 @@ def _verdicts(found: tuple[Card, ...], claims: Claims) -> RichTable:
             Text("/").join(
                 [_number(claims, card.n_families, "count"), _number(claims, card.n_families_total, "count")]
             ),
-            _number(claims, card.baseline_speed, "tokens/s"),
-            _number(claims, card.arm_speed, "tokens/s"),
+            Text("\n").join(_number(claims, id, "tokens/s") for id in (card.baseline_speed, card.arm_speed)),
             _ratio(claims, card.null),
         )
     return table
 
 
 def _split(found: list[Entry], claims: Claims) -> RichTable:
-    table = RichTable(title="Cost split (share of a round's time)", title_justify="left", box=SIMPLE_HEAD)
-    for heading in ("ctx", "phase", "arm"):
-        table.add_column(heading)
-    for heading in (*SHARES[:-1], "other", "round"):
-        table.add_column(heading, justify="right")
+    table = _table("Cost split (share of a round's time)")
+    for heading in ("context", "phase", "arm", *SHARES[:-1], "other", "round"):
+        table.add_column(heading, justify="left" if heading in ("phase", "arm") else "right", no_wrap=True)
     for entry in found:
         table.add_row(
             *(Text(str(entry.names[key])) for key in ("context", "phase", "arm")),
@@ -89,6 +86,10 @@ def _split(found: list[Entry], claims: Claims) -> RichTable:
             _number(claims, entry.id("wall_per_round"), "ns"),
         )
     return table
+
+
+def _table(title: str) -> RichTable:
+    return RichTable(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 0))
 
 
 def _number(claims: Claims, id: str | None, unit: str) -> Text:
