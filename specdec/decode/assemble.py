@@ -1,5 +1,6 @@
 """From an arm's names to an engine: the only place that asks what kind a part is."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -12,7 +13,7 @@ from specdec.decode.drafters.hybrid import HybridDrafter
 from specdec.decode.drafters.model import ModelDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
 from specdec.decode.drafters.none import NoDrafter
-from specdec.decode.drafters.replay import PaidReplayDrafter, ReplayDrafter
+from specdec.decode.drafters.replay import PaidReplayDrafter, Reference, ReplayDrafter
 from specdec.decode.engine import Engine
 from specdec.decode.limits import Limits
 from specdec.decode.loaded import Loaded
@@ -37,6 +38,7 @@ LEDGERS: dict[str, Callable[[Door], Ledger]] = {
     "per_round": ledgers.PerRoundLedger,
     "per_token": ledgers.PerTokenLedger,
 }
+ORACLES = ("replay", "paid_replay")
 TARGET_ONLY = Arm(drafter=drafting.NoDrafter(kind="none"))
 
 
@@ -94,14 +96,16 @@ def build(arm: Arm, setting: Setting) -> Engine:
     """Build an engine from executors that are already open (what ``assemble`` and the tests share)."""
     if arm.ledger == "lagged":
         return _build_on_device(arm, setting)
+    oracle = functools.cache(lambda prompt: target_only_text(setting, prompt))
     return Engine(
-        drafter=_drafter(arm.drafter, setting),
+        drafter=_drafter(arm.drafter, setting, lambda prompt: oracle(tuple(prompt))),
         verifier=VERIFIERS[arm.verifier](setting.target, setting.n_extra, setting.chunk),
         acceptance=_acceptance(arm.acceptance),
         ledger=LEDGERS[arm.ledger](setting.door),
         controller=_controller(arm.controller, setting.door),
         limits=setting.limits,
         door=setting.door,
+        oracle=(lambda prompt: oracle(tuple(prompt))) if arm.drafter.kind in ORACLES else None,
     )
 
 
@@ -143,12 +147,9 @@ def target_only_text(setting: Setting, prompt: Sequence[int]) -> list[int]:
     return committed.ids[committed.n_prompt :]
 
 
-def _drafter(choice: drafting.Drafter, setting: Setting) -> Drafter:
+def _drafter(choice: drafting.Drafter, setting: Setting, reference: Reference) -> Drafter:
     def chain(executor: Executor, source: str) -> ModelDrafter:
         return ModelDrafter(executor, setting.n_extra, setting.chunk, setting.catch_up, source)
-
-    def reference(prompt: Sequence[int]) -> list[int]:
-        return target_only_text(setting, prompt)
 
     match choice:
         case drafting.NoDrafter():

@@ -1,6 +1,6 @@
 """An engine: one set of parts, ready to decode. ``assemble`` makes it, ``loop.decode`` runs it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,6 +25,14 @@ class Engine:
     door: Door
     slack: int = 0
     """Tokens that the device may run ahead of the host; 0: the host knows every position (``Committed``)."""
+
+    oracle: Callable[[Sequence[int]], object] | None = None
+    """Decodes the text that an oracle drafter will propose; None for every real drafter."""
+
+    def prepare(self, prompt: Sequence[int]) -> None:
+        """Let an oracle decode its reference now, outside the timed prefill; nothing for a real drafter."""
+        if self.oracle is not None:
+            self.oracle(prompt)
 
     def prefill(self, prompt: Sequence[int]) -> Committed:
         """Take a prompt and emit its first token (the prefill's token, which no ratio counts).

@@ -105,6 +105,7 @@ def _visit(session: Session, visit: Visit, engine: Engine, clock: Clock) -> Iter
 
 def _prepare(engine: Engine, prompt: tuple[int, ...], k: int, clock: Clock) -> _Prefilled:
     """Touch the weights, prefill (timed), run every block length once, and go back to the prompt."""
+    engine.prepare(prompt)
     engine.prefill(prompt[:N_TOUCH])
     probe = Probe(clock)
     # only `begin` runs inside a prefill, so of all probes the target's prefill alone is met
