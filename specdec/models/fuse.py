@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from specdec.errors import ModelError
 from specdec.models.architecture import Architecture
-from specdec.models.network import Layer, Linear, Network
+from specdec.models.network import Layer, Linear, Network, Norm
 
 LinearFactory = Callable[[str, torch.Tensor, torch.Tensor | None], Linear]
 """``(role, weight [n_out, n_in], bias [n_out] or None) -> Linear``; see ``ROLES``."""
@@ -49,7 +49,7 @@ def build_network(
         architecture=architecture,
         embedding=embedding,
         layers=tuple(_layer(architecture, taken, index, linear) for index in range(architecture.n_layers)),
-        norm=taken.tensor("model.norm.weight"),
+        norm=_norm(architecture, taken.tensor("model.norm.weight")),
         head=linear("head", head[:n_vocabulary], None),
     )
     taken.refuse_rest()
@@ -66,21 +66,24 @@ def _layer(architecture: Architecture, taken: "_Checkpoint", index: int, linear:
 
     query_key_norm = None
     if architecture.qk_norm:
-        query_key_norm = torch.cat(
-            (
-                taken.tensor(f"{attention}.q_norm.weight").expand(architecture.n_heads, -1),
-                taken.tensor(f"{attention}.k_norm.weight").expand(architecture.n_kv_heads, -1),
-            )
+        per_head = (
+            taken.tensor(f"{attention}.q_norm.weight").expand(architecture.n_heads, -1),
+            taken.tensor(f"{attention}.k_norm.weight").expand(architecture.n_kv_heads, -1),
         )
+        query_key_norm = _norm(architecture, torch.cat(per_head))
     return Layer(
-        attention_norm=taken.tensor(f"model.layers.{index}.input_layernorm.weight"),
+        attention_norm=_norm(architecture, taken.tensor(f"model.layers.{index}.input_layernorm.weight")),
         qkv=fused("qkv", [f"{attention}.{name}_proj" for name in "qkv"], architecture.qkv_bias),
         query_key_norm=query_key_norm,
         out=fused("out", [f"{attention}.o_proj"], architecture.o_bias),
-        mlp_norm=taken.tensor(f"model.layers.{index}.post_attention_layernorm.weight"),
+        mlp_norm=_norm(architecture, taken.tensor(f"model.layers.{index}.post_attention_layernorm.weight")),
         gate_up=fused("gate_up", [f"{mlp}.gate_proj", f"{mlp}.up_proj"], architecture.mlp_bias),
         down=fused("down", [f"{mlp}.down_proj"], architecture.mlp_bias),
     )
+
+
+def _norm(architecture: Architecture, weight: torch.Tensor) -> Norm:
+    return Norm(weight, torch.tensor(architecture.rms_eps, dtype=torch.float32, device=weight.device))
 
 
 class _Checkpoint:

@@ -5,14 +5,15 @@ computed (``Linear``) and in where a block stands (``Placement``: slots written,
 mask), never in the layer itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 
 from specdec.models.architecture import Architecture
-from specdec.models.attention import attend
+from specdec.models.attention import attend, grouped_mask
 from specdec.models.rope import rotate
 
 Linear = Callable[[torch.Tensor], torch.Tensor]
@@ -32,7 +33,7 @@ class Placement:
     cosine, signed_sine : Tensor
         Rotary rows of the block's positions, ``[q, 1, head_dim]`` (``specdec.models.rope``).
     mask : Tensor or None
-        Additive ``[q, n_visible]``; None: every row sees every visible slot.
+        Additive ``[q, n_visible]``; None: one row that sees every slot, or a block with nothing before it.
     """
 
     slots: slice | torch.Tensor
@@ -43,14 +44,22 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Layer:
-    """One decoder layer; ``query_key_norm`` is ``[n_heads + n_kv_heads, head_dim]`` (Qwen3) or None."""
+class Norm:
+    """Weight in the model's dtype and epsilon, float32 ``[]`` on the same device, of an RMS norm."""
 
-    attention_norm: torch.Tensor
+    weight: torch.Tensor
+    eps: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One decoder layer; the weight of ``query_key_norm`` (Qwen3) is ``[n_heads + n_kv_heads, head_dim]``."""
+
+    attention_norm: Norm
     qkv: Linear
-    query_key_norm: torch.Tensor | None
+    query_key_norm: Norm | None
     out: Linear
-    mlp_norm: torch.Tensor
+    mlp_norm: Norm
     gate_up: Linear
     down: Linear
 
@@ -62,31 +71,42 @@ class Network:
     architecture: Architecture
     embedding: torch.Tensor
     layers: tuple[Layer, ...]
-    norm: torch.Tensor
+    norm: Norm
     head: Linear
 
 
 def hidden_states(
-    network: Network,
-    ids: torch.Tensor,
-    placement: Placement,
-    keys: Sequence[torch.Tensor],
-    values: Sequence[torch.Tensor],
+    network: Network, ids: torch.Tensor, placement: Placement, keys: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
     """Run ``ids`` int64 ``[q]`` through every layer; return ``[q, hidden]`` before the final norm.
 
-    ``keys`` and ``values`` hold one ``[n_kv_heads, capacity, head_dim]`` per layer and are written at
+    ``keys`` and ``values`` are ``[n_layers, n_kv_heads, capacity, head_dim]`` and are written at
     ``placement.slots``.
     """
+    # all layers' views in one call each, as slicing them one by one costs more than attending on one token
+    visible = (stack[:, None, :, : placement.n_visible].unbind() for stack in (keys, values))
+    written = (_writers(stack, placement.slots) for stack in (keys, values))
+    slots = (Slot(*views) for views in zip(*written, *visible, strict=True))
+    mask = grouped_mask(placement.mask, network.architecture.n_heads // network.architecture.n_kv_heads)
     hidden = F.embedding(ids, network.embedding)
-    for layer, layer_keys, layer_values in zip(network.layers, keys, values, strict=True):
-        hidden = run_layer(network.architecture, layer, hidden, placement, layer_keys, layer_values)
+    for layer, slot in zip(network.layers, slots, strict=True):
+        hidden = run_layer(network.architecture, layer, hidden, placement, slot, mask)
     return hidden
 
 
 def logits(network: Network, hidden: torch.Tensor) -> torch.Tensor:
     """Final norm and head: ``[q, hidden] -> [q, n_vocabulary]``."""
-    return network.head(rms_norm(hidden, network.norm, network.architecture.rms_eps))
+    return network.head(rms_norm(hidden, network.norm))
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One layer's part of the cache: writers that take ``[n_kv_heads, q, head_dim]``, and what is seen after."""
+
+    write_keys: Callable[[torch.Tensor], object]
+    write_values: Callable[[torch.Tensor], object]
+    keys: torch.Tensor
+    values: torch.Tensor
 
 
 def run_layer(
@@ -94,34 +114,40 @@ def run_layer(
     layer: Layer,
     hidden: torch.Tensor,
     placement: Placement,
-    keys: torch.Tensor,
-    values: torch.Tensor,
+    slot: Slot,
+    mask: torch.Tensor | None,
 ) -> torch.Tensor:
     """One decoder layer: ``[q, hidden] -> [q, hidden]``; writes this block's keys and values."""
-    n_heads, n_kv_heads, eps = architecture.n_heads, architecture.n_kv_heads, architecture.rms_eps
-    qkv = layer.qkv(rms_norm(hidden, layer.attention_norm, eps))
+    n_heads, n_kv_heads = architecture.n_heads, architecture.n_kv_heads
+    qkv = layer.qkv(rms_norm(hidden, layer.attention_norm))
     heads = qkv.view(qkv.shape[0], n_heads + 2 * n_kv_heads, architecture.head_dim)
-    query_key = heads[:, : n_heads + n_kv_heads]
+    query_key, value = heads.split_with_sizes((n_heads + n_kv_heads, n_kv_heads), 1)
     if layer.query_key_norm is not None:
-        query_key = rms_norm(query_key, layer.query_key_norm, eps)
-    query_key = rotate(query_key, placement.cosine, placement.signed_sine)
-    keys[:, placement.slots] = query_key[:, n_heads:].transpose(0, 1)
-    values[:, placement.slots] = heads[:, n_heads + n_kv_heads :].transpose(0, 1)
-    seen = attend(
-        query_key[:, :n_heads], keys[:, : placement.n_visible], values[:, : placement.n_visible], placement.mask
-    )
-    hidden = hidden + layer.out(seen)
-    gate, up = layer.gate_up(rms_norm(hidden, layer.mlp_norm, eps)).chunk(2, dim=-1)
-    return hidden + layer.down(F.silu(gate) * up)
+        query_key = rms_norm(query_key, layer.query_key_norm)
+    query, key = rotate(query_key, placement.cosine, placement.signed_sine).split_with_sizes((n_heads, n_kv_heads), 1)
+    slot.write_keys(key.transpose(0, 1))
+    slot.write_values(value.transpose(0, 1))
+    # in place on results that nobody else holds: on one token, an allocation costs as much as the addition
+    hidden = layer.out(attend(query, slot.keys, slot.values, mask)).add_(hidden)
+    gate, up = layer.gate_up(rms_norm(hidden, layer.mlp_norm)).chunk(2, -1)
+    return layer.down(F.silu(gate).mul_(up)).add_(hidden)
 
 
-def rms_norm(values: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Tensor:
+def rms_norm(values: torch.Tensor, norm: Norm) -> torch.Tensor:
     """Root-mean-square norm over the last dimension (Zhang and Sennrich 2019), computed in float32.
 
     The result is rounded to the model's dtype before the weight is applied, as transformers does.
     """
-    wide = values.float()
+    wide = values if values.dtype == torch.float32 else values.float()
     length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
-    # by n and by eps in one call each: on one token, calls cost more than arithmetic
-    scale = torch.rsqrt((length * length).mul_(1.0 / wide.shape[-1]).add_(eps))
-    return weight * (wide * scale).to(values.dtype)
+    # 1 / sqrt(eps + length^2 / n) in two calls, where square, mean, add and root are four
+    scale = torch.addcmul(norm.eps, length, length, value=1.0 / wide.shape[-1]).rsqrt_()
+    scaled = scale * wide
+    return scaled.mul_(norm.weight) if wide is values else scaled.to(values.dtype) * norm.weight
+
+
+def _writers(stack: torch.Tensor, slots: slice | torch.Tensor) -> list[Callable[[torch.Tensor], object]]:
+    """For each layer, the call that puts ``[n_kv_heads, q, head_dim]`` into ``slots``."""
+    if isinstance(slots, slice):
+        return [view.copy_ for view in stack[:, :, slots].unbind()]
+    return [partial(layer.index_copy_, 1, slots) for layer in stack.unbind()]

@@ -14,8 +14,8 @@ class StaticCache:
 
     Attributes
     ----------
-    keys, values : tuple of Tensor
-        One ``[n_kv_heads, capacity, head_dim]`` per layer, zeros at first.
+    keys, values : Tensor
+        ``[n_layers, n_kv_heads, capacity, head_dim]``, zeros at first.
     capacity : int
         Most tokens it can hold.
     """
@@ -23,9 +23,7 @@ class StaticCache:
     def __init__(self, architecture: Architecture, capacity: int, dtype: torch.dtype, device: torch.device) -> None:
         shape = (2, architecture.n_layers, architecture.n_kv_heads, capacity, architecture.head_dim)
         # zeros, not empty: a masked slot is multiplied by zero, and an uninitialised one may hold NaN
-        storage = torch.zeros(shape, dtype=dtype, device=device)
-        self.keys = storage[0].unbind()
-        self.values = storage[1].unbind()
+        self.keys, self.values = torch.zeros(shape, dtype=dtype, device=device).unbind()
         self.capacity = capacity
         self._length = 0
 
