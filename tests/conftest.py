@@ -27,6 +27,14 @@ def _few_threads() -> None:
     torch.set_num_threads(min(2, os.cpu_count() or 1))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Kernel calibrations of tests, made on a busy machine, stay out of the user's cache folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPECDEC_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> ModelFactory:
     """``tiny_model("qwen2", layers=3, seed=1, ...) -> folder``: seeded random weights, stored in float32.

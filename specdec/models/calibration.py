@@ -5,20 +5,16 @@ copy of several layers in turn: repeating one small weight would measure the pro
 real step can stay in.
 """
 
-import platform
 import statistics
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import torch
 
 from specdec.models.architecture import Architecture
 from specdec.models.kernels import KERNELS, LAYOUTS, Kernel
-from specdec.storage import read_json, sha256_json, write_json
 
 ROW_COUNTS = (1, 2, 3, 5, 9, 17, 64)
 """Numbers of rows that are measured; others go by the next larger one, longer blocks by the last."""
@@ -65,34 +61,6 @@ def shapes_of(architecture: Architecture, n_vocabulary: int) -> dict[str, tuple[
         "down": (a.hidden, a.intermediate),
         "head": (n_vocabulary, a.hidden),
     }
-
-
-def load_or_calibrate(
-    architecture: Architecture, n_vocabulary: int, kernels: dict[str, Kernel], path: Path | None
-) -> Calibration:
-    """The calibration that ``path`` holds for this machine, thread count and shapes, or a new one.
-
-    A new one is added to the file, so that every process of a study runs the same kernels.
-    """
-    shapes = shapes_of(architecture, n_vocabulary)
-    key = sha256_json(
-        {
-            "shapes": {role: list(shape) for role, shape in shapes.items()},
-            "layers": architecture.n_layers,
-            "kernels": sorted(kernels),
-            "rows": ROW_COUNTS,
-            "threads": torch.get_num_threads(),
-            "torch": torch.__version__,
-            "processor": _processor(),
-        }
-    )
-    known: dict[str, Any] = read_json(path) if path is not None and path.is_file() else {}
-    if key in known:
-        return Calibration(**known[key])
-    calibration = choose(measure(shapes, architecture.n_layers, kernels), kernels)
-    if path is not None:
-        write_json(path, {**known, key: asdict(calibration)})
-    return calibration
 
 
 @torch.inference_mode()
@@ -175,12 +143,3 @@ def _best_ms(passes: list[list[int]], sample: Sample, role: str) -> float:
     best = [min(times) for times in zip(*passes, strict=True)]
     total_ns: int = sum(ns for ns, (of_role, _) in zip(best, sample, strict=True) if of_role == role)
     return total_ns / 1e6
-
-
-def _processor() -> str:
-    """The processor's name; ``platform`` knows none on Linux."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

@@ -27,8 +27,8 @@ def open_executor(
     """Load the model in ``folder`` into an executor of this kind.
 
     ``n_vocabulary`` logit columns are returned (``specdec.models.vocabulary.shared_rows``); ``door`` is the
-    one counted door of the device, shared by every executor on it. ``calibration`` is a JSON file in which
-    ``packed`` keeps its kernel choices for later processes; None measures anew.
+    one counted door of the device, shared by every executor on it. ``calibration`` is the JSON file in which
+    ``packed`` keeps its kernel choices for later processes; None: the one in the user's cache folder.
 
     Raises
     ------

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import torch
 
-from specdec.models.calibration import ROW_COUNTS, Calibration, load_or_calibrate
+from specdec.models.calibration import ROW_COUNTS, Calibration
 from specdec.models.door import Door
 from specdec.models.fuse import ROLES, LinearFactory, build_network, plain_linear
+from specdec.models.kept_calibration import default_file, load_or_calibrate
 from specdec.models.kernels import KERNELS, LAYOUTS, usable
 from specdec.models.network import Linear
 from specdec.models.static import StaticExecutor
@@ -48,7 +49,9 @@ class PackedExecutor(StaticExecutor):
         door: Door,
         calibration: Path | None = None,
     ) -> "PackedExecutor":
-        """Calibrate, or read what ``calibration`` holds for this machine, then read and pack the model.
+        """Calibrate, or read what the file ``calibration`` holds for this machine, then read and pack the model.
+
+        Without a file, the one in the user's cache folder (``specdec.models.kept_calibration.default_file``).
 
         Raises
         ------
@@ -62,7 +65,7 @@ class PackedExecutor(StaticExecutor):
         if reason is None:
             kernels, refused = usable(KERNELS)
             reason = "; ".join(f"kernel {name}: {why}" for name, why in refused.items()) or None
-            found = load_or_calibrate(architecture, n_vocabulary, kernels, calibration)
+            found = load_or_calibrate(architecture, n_vocabulary, kernels, calibration or default_file())
             linear, kernels_by_role = packing_linear(found), found.kernels
         if reason is not None:
             logger.warning("executor packed falls back: %s", reason)

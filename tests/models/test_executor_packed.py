@@ -8,9 +8,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from specdec.models import calibration, packed
-from specdec.models.calibration import ROW_COUNTS, choose, load_or_calibrate, measure, shapes_of
+from specdec.models import kept_calibration, packed
+from specdec.models.calibration import ROW_COUNTS, choose, measure, shapes_of
 from specdec.models.door import Door
+from specdec.models.kept_calibration import default_file, load_or_calibrate
 from specdec.models.kernels import KERNELS, LAYOUTS, Kernel, usable
 from specdec.models.packed import PackedExecutor
 from specdec.models.weights import load_architecture
@@ -87,6 +88,10 @@ class TestChoose:
 
 
 class TestCalibration:
+    @pytest.fixture(autouse=True)
+    def _quiet_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(kept_calibration, "_quiet", lambda: True)
+
     def test_measures_every_role_row_count_and_kernel(self, tiny_model: Callable[..., Path]) -> None:
         architecture = load_architecture(tiny_model("llama"))
         times = measure(shapes_of(architecture, 300), 2)
@@ -103,7 +108,7 @@ class TestCalibration:
         architecture, path = load_architecture(tiny_model("llama")), tmp_path / "calibration.json"
         first = load_or_calibrate(architecture, 300, KERNELS, path)
         other = load_or_calibrate(architecture, 200, KERNELS, path)
-        monkeypatch.setattr(calibration, "measure", lambda *_: pytest.fail("measured again"))
+        monkeypatch.setattr(kept_calibration, "measure", lambda *_: pytest.fail("measured again"))
         assert load_or_calibrate(architecture, 300, KERNELS, path) == first
         assert load_or_calibrate(architecture, 200, KERNELS, path) == other
 
@@ -114,9 +119,39 @@ class TestCalibration:
         load_or_calibrate(architecture, 300, KERNELS, path)
         measured = []
         monkeypatch.setattr(torch, "get_num_threads", lambda: 99)
-        monkeypatch.setattr(calibration, "measure", lambda *a: measured.append(1) or measure(*a))
+        monkeypatch.setattr(kept_calibration, "measure", lambda *a: measured.append(1) or measure(*a))
         load_or_calibrate(architecture, 300, KERNELS, path)
         assert measured == [1]
+
+    def test_a_busy_machines_measurement_is_used_but_not_kept(
+        self, tiny_model: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        architecture, path = load_architecture(tiny_model("llama")), tmp_path / "calibration.json"
+        monkeypatch.setattr(kept_calibration, "_quiet", lambda: False)
+        assert load_or_calibrate(architecture, 300, KERNELS, path).kernels
+        assert not path.exists()
+
+    @pytest.mark.parametrize("content", ["{", "[]"])
+    def test_a_torn_file_is_made_again(self, tiny_model: Callable[..., Path], tmp_path: Path, content: str) -> None:
+        architecture, path = load_architecture(tiny_model("llama")), tmp_path / "calibration.json"
+        path.write_text(content)
+        made = load_or_calibrate(architecture, 300, KERNELS, path)
+        assert load_or_calibrate(architecture, 300, KERNELS, path) == made
+
+    def test_a_folder_that_cannot_be_written_is_no_obstacle(
+        self, tiny_model: Callable[..., Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (tmp_path / "file").write_text("")
+        architecture = load_architecture(tiny_model("llama"))
+        assert load_or_calibrate(architecture, 300, KERNELS, tmp_path / "file" / "kernels.json").kernels
+        assert "is not kept" in caplog.text
+
+    def test_the_default_file_follows_the_environment(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("SPECDEC_CACHE", str(tmp_path / "own"))
+        assert default_file() == tmp_path / "own" / "kernels.json"
+        monkeypatch.delenv("SPECDEC_CACHE")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        assert default_file() == tmp_path / "specdec" / "kernels.json"
 
 
 class TestExecutor:
