@@ -19,6 +19,11 @@ from specdec.models.weights import load_architecture
 CPU = torch.device("cpu")
 
 
+@pytest.fixture(autouse=True)
+def _quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_calibration, "_quiet", lambda: True)
+
+
 def opened(folder: Path, dtype: torch.dtype = torch.float32, path: Path | None = None) -> PackedExecutor:
     return PackedExecutor.load(folder, dtype=dtype, device=CPU, n_vocabulary=300, door=Door(CPU), calibration=path)
 
@@ -88,10 +93,6 @@ class TestChoose:
 
 
 class TestCalibration:
-    @pytest.fixture(autouse=True)
-    def _quiet_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(kept_calibration, "_quiet", lambda: True)
-
     def test_measures_every_role_row_count_and_kernel(self, tiny_model: Callable[..., Path]) -> None:
         architecture = load_architecture(tiny_model("llama"))
         times = measure(shapes_of(architecture, 300), 2)
