@@ -36,7 +36,7 @@ MAY_IMPORT = {
         "report",
     },
     "__main__": {"cli"},
-    "__init__": {"errors"},
+    "__init__": {"errors", "records"},
 }
 WITHOUT_TORCH = ("errors", "storage", "config", "records", "prompts", "pipeline", "analysis", "report")
 HEAVY = {"torch", "transformers", "accelerate", "safetensors.torch"}

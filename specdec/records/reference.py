@@ -20,6 +20,7 @@ from specdec.records.columns import (
     TIMES,
     Column,
 )
+from specdec.records.frame_columns import FRAMES
 from specdec.storage import write_text
 
 _TABLES: tuple[tuple[str, tuple[Column, ...]], ...] = (
@@ -47,7 +48,12 @@ def markdown() -> str:
         "## `observations/observations.parquet`",
         "One row per position of the target's greedy text and depth of the drafter's chain.",
         _table(OBSERVATIONS),
+        "## Frames of `specdec.load_results`",
+        "`load_results(path)` returns `runs` (of `timing`), `sweep` and `observations` with the columns above, "
+        "`environment` (a mapping), and the analysis as the frames below. Null is `pd.NA`.",
     ]
+    for name, columns in FRAMES.items():
+        parts += [f"### `{name}`", _table(columns)]
     return "\n\n".join(parts) + "\n"
 
 
