@@ -4,9 +4,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 from simulated_results import write_results
 
 from specdec.config.study import Report
+from specdec.report import figure
 from specdec.report.run import write_report
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "report"
@@ -24,8 +26,14 @@ def simulated(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def results(simulated, tmp_path) -> Path:
-    """A copy of the simulated results that a test may damage."""
+def undrawn(monkeypatch) -> None:
+    """Leaves the static drawings out, which take most of the time; for tests that look at other things."""
+    monkeypatch.setattr(figure, "_static", lambda spec, prefix: Markup("<svg></svg>"))
+
+
+@pytest.fixture
+def results(simulated, tmp_path, undrawn) -> Path:
+    """A copy of the simulated results that a test may damage; its page has no static drawings."""
     return Path(shutil.copytree(simulated, tmp_path / "results"))
 
 

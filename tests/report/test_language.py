@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 from messages import asked_for
 
 from specdec.config.study import Report
@@ -13,18 +12,22 @@ from specdec.report.run import write_report
 SOURCES = [*Path(__file__).resolve().parents[2].joinpath("specdec/report").rglob("*.py")]
 
 
-def test_every_message_of_a_whole_page_has_a_chinese_translation(simulated, templates, tmp_path, monkeypatch):
+def test_every_message_of_a_whole_page_has_a_chinese_translation(simulated, templates, tmp_path, monkeypatch, undrawn):
     asked = asked_for(simulated, templates, tmp_path / "index.html", monkeypatch)
 
     assert sorted(asked.asked - set(asked)) == []
 
 
-@pytest.mark.parametrize(
-    "missing",
-    ["environment/environment.json", "observations/summary.json", "analysis/cost_model.json", "gates/bf16.json"],
-)
-def test_every_message_about_something_missing_is_translated(results, templates, tmp_path, monkeypatch, missing):
-    (results / missing).unlink()
+def test_every_message_about_something_missing_is_translated(results, templates, tmp_path, monkeypatch):
+    for file in (
+        "environment/environment.json",
+        "observations/summary.json",
+        "analysis/cost_model.json",
+        "analysis/policies.json",
+        "analysis/tables.json",
+        "gates/bf16.json",
+    ):
+        (results / file).unlink()
 
     asked = asked_for(results, templates, tmp_path / "index.html", monkeypatch)
 
@@ -48,7 +51,7 @@ def test_translations_keep_the_placeholders(templates):
         assert set(re.findall(r"%\(\w+\)s", message)) == set(re.findall(r"%\(\w+\)s", translated)), message
 
 
-def test_the_study_chooses_the_first_language(simulated, templates, tmp_path):
+def test_the_study_chooses_the_first_language(simulated, templates, tmp_path, undrawn):
     write_report(Report(title="研究", language="zh"), simulated, templates, tmp_path / "index.html")
 
     assert '<html lang="zh-Hans">' in (tmp_path / "index.html").read_text(encoding="utf-8")

@@ -85,7 +85,7 @@ def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
         if record["r"] is not None
     ]
     order = [record["family"] for record in data]
-    x_title = words("R, target-only time / speculative time (log scale)")
+    x_title = words("R (log scale)")
     x = alt.X(
         "r:Q",
         title=x_title,
