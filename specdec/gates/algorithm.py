@@ -22,7 +22,7 @@ def checks(bench: Bench) -> Iterator[Check]:
     yield guarded("end of text inside a block", exactness.end_of_text, subject)
     yield guarded("equal maxima", exactness.equal_maxima, subject)
     bench.say("controls")
-    tiny = tiny_subject(n_prompts=1)
+    tiny = tiny_subject()
     yield from controls((faults.ROW_SHIFT, faults.HIDDEN_STALE, faults.ROPE, faults.TIES, faults.EOS), tiny, QUESTIONS)
     yield from controls((faults.FORGOTTEN_BONUS,), tiny, {"drafter health": health.model_drafters_health})
 

@@ -39,7 +39,7 @@ def checks(bench: Bench) -> Iterator[Check]:
             faults.STALE_AFTER_PLAIN,
             faults.FORGOTTEN_BONUS,
         ),
-        tiny_subject(n_prompts=1),
+        tiny_subject(),
         QUESTIONS | {"rollback leaves nothing": _rollback_of_tiny},
     )
 

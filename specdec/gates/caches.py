@@ -16,6 +16,7 @@ from specdec.decode.committed import Committed
 from specdec.decode.engine import Engine
 from specdec.decode.parts import Round
 from specdec.gates.exactness import drafting_arm, scripted_engine
+from specdec.gates.flips import agreement
 from specdec.gates.result import Check, passed_if
 from specdec.gates.scripted import MIXED, SabotagedDrafter, Schedule
 from specdec.gates.subject import Subject, Text, generate, reference
@@ -134,7 +135,7 @@ def rollback_leaves_nothing(executor: Executor, prompt: Text, k: int, chunk: int
         cache.rollback(len(kept) + n_kept)
         if n_kept < len(block):
             again = executor.forward(block[n_kept:], len(kept) + n_kept, cache)
-            worst = max(worst, float((again - clean[n_kept:]).abs().max()))
+            worst = max(worst, agreement(clean[n_kept:], again, executor.dtype).largest)
     told = f"largest difference {worst:.3g} logits after {k + 2} rollbacks of 0 to {k + 1} tokens"
     return passed_if(worst <= tolerance, name, told, {"largest": worst, "tolerance": tolerance, "k": k})
 

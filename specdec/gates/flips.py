@@ -81,10 +81,11 @@ def agreement(first: torch.Tensor, second: torch.Tensor, dtype: torch.dtype) -> 
     if first.shape != second.shape:
         raise ValueError(f"logits {list(first.shape)} and {list(second.shape)} do not cover the same positions")
     worst = (first.float() - second.float()).abs().max(dim=-1).values
+    worst = worst.nan_to_num(nan=math.inf)  # what is not a number agrees with nothing, and must win every max()
     row = int(worst.argmax())
     largest = float(worst[row])
     scale = ulp(float(first[row].float().abs().max()), dtype)
-    return Agreement(first.shape[0], largest, row, largest / scale if math.isfinite(largest) else math.inf)
+    return Agreement(first.shape[0], largest, row, largest / scale)
 
 
 def _gap_ulps(row: torch.Tensor, chosen: int, other: int, dtype: torch.dtype) -> float:

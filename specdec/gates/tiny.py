@@ -60,7 +60,7 @@ def tiny_executor(seed: int = 0, noise: float = 0.0, shape: Architecture = SHAPE
     )
 
 
-def tiny_subject(n_prompts: int = 2, new_tokens: int = 40) -> Subject:
+def tiny_subject(n_prompts: int = 1, new_tokens: int = 24) -> Subject:
     """A pair of tiny models and seeded prompts."""
     target = tiny_executor()
     drafter = tiny_executor(noise=NOISE)
@@ -71,7 +71,7 @@ def tiny_subject(n_prompts: int = 2, new_tokens: int = 40) -> Subject:
         for i in range(n_prompts)
     )
     models = {"target": target, "drafter": drafter}
-    return Subject(models=models, prompts=prompts, ks=(1, 2, 4), new_tokens=new_tokens)
+    return Subject(models=models, prompts=prompts, ks=(1, 4), new_tokens=new_tokens)
 
 
 def tiny_with(subject: Subject, **models: StaticExecutor) -> Subject:
