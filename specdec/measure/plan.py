@@ -77,7 +77,10 @@ def group_visits(visits: Sequence[Visit], process: str) -> tuple[tuple[Visit, ..
 
 
 def find_baselines(arms: Mapping[str, Arm], engine: EngineSection, section: str) -> dict[str, str]:
-    """For each arm the first target-only arm that shares everything but speculation with it.
+    """For each arm the target-only arm that shares everything but speculation with it.
+
+    Of several, one whose name does not begin with ``null`` and then the first by name: parameters come as
+    JSON with sorted keys, so their order in the file must decide nothing.
 
     Raises
     ------
@@ -88,7 +91,8 @@ def find_baselines(arms: Mapping[str, Arm], engine: EngineSection, section: str)
     found: dict[str, str] = {}
     for name, arm in arms.items():
         shared = arm.shared(engine)
-        match = next((other for other, keys in plain.items() if keys == shared), None)
+        matches = [other for other, keys in plain.items() if keys == shared]
+        match = min(matches, key=lambda other: (other.startswith("null"), other), default=None)
         if match is None:
             raise ConfigError(_why_no_baseline(f"{section}.arms.{name}", shared, plain))
         found[name] = match

@@ -43,14 +43,17 @@ def test_progress_names_cell_block_and_arm():
     assert titles[2] == "timing 12/story: block 2/2, arm lookup (1/2)"
 
 
-def test_the_first_target_only_arm_with_equal_shared_keys_is_the_baseline():
-    arms = {
+@pytest.mark.parametrize("order", [list, reversed], ids=["as written", "reversed"])
+def test_the_target_only_arm_with_equal_shared_keys_is_the_baseline(order):
+    """Never the null arm, and whatever order the parameters' JSON has."""
+    written = {
         "plain": plain_arm(),
         "null_arm": plain_arm(),
         "hf": plain_arm(executor="hf"),
         "lookup": drafting_arm(),
         "lookup_hf": drafting_arm(executor="hf"),
     }
+    arms = dict(order(list(written.items())))
     assert find_baselines(arms, engine_section(), "timing") == {
         "plain": "plain",
         "null_arm": "plain",
