@@ -64,7 +64,8 @@ class ModelDrafter:
         cache = self._opened()
         cache.rollback(min(cache.length, len(committed) - 1))
         pending = len(committed) - 1 - cache.length
-        if self._catch_up == "eager" and pending == 1:
+        # behind the drafter's last position nothing is drafted any more, so nothing need catch up
+        if self._catch_up == "eager" and pending == 1 and cache.length < self.executor.n_positions:
             self.tally.add("catch_up", 1)
             self.executor.forward(committed.since(cache.length)[:1], cache.length, cache, last_only=True)
 
