@@ -18,6 +18,7 @@ VERBS: dict[str, Verb] = {
     "predict": Verb("specdec.analysis.predict", "predict the speed-up from acceptance and costs"),
     "audit": Verb("specdec.analysis.audit", "make every printed number again from the tables"),
     "replay": Verb("specdec.analysis.replay", "replay draft-length policies from the recorded observations"),
+    "show": Verb("specdec.report.show", "print the verdicts and the cost split"),
     # one per step of the pipeline, called by workflow/rules
     "environment": Verb("specdec.cli.environment", "describe this machine and its software"),
     "fetch": Verb("specdec.cli.fetch", "fetch or make one model of the study"),
