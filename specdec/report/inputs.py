@@ -22,6 +22,7 @@ PROVENANCE_FILES = (
     "observations/observations.parquet",
     "sweep/runs.csv",
     "timing/runs.csv",
+    "timing/step_costs.json",
 )
 
 
@@ -88,7 +89,8 @@ def read_inputs(results: Path) -> Inputs:
     tables = {
         file: _read_csv(results / file) for file in ("sweep/runs.csv", "timing/runs.csv") if (results / file).is_file()
     }
-    hashes = {file: sha256_file(results / file) for file in PROVENANCE_FILES if (results / file).is_file()}
+    files = [*PROVENANCE_FILES, *(f"{phase}/manifest.json" for phase in PHASES)]
+    hashes = {file: sha256_file(results / file) for file in files if (results / file).is_file()}
     return Inputs(results, documents, tables, hashes)
 
 

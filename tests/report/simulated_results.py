@@ -78,14 +78,48 @@ def write_results(results: Path, *, planted: bool = False, n_families: int = 12)
         table.to_csv(results / phase / "runs.csv", index=False, lineterminator="\n")
     _write_observations(results, chains)
     _write_inputs(results, PLANTED if planted else "")
+    write_json(results / "timing/step_costs.json", _step_costs())
     analyse(
         simulation.analysis_settings(primary="lookup_k5"),
         results / "sweep/runs.csv",
         results / "timing/runs.csv",
         results / "observations/observations.parquet",
         results / "analysis",
+        results / "timing/step_costs.json",
     )
     return results
+
+
+def _step_costs() -> dict[str, Any]:
+    rows = [
+        {
+            "model": model,
+            "executor": "static",
+            "last_only": model != "target",
+            "context": context,
+            "q": q,
+            "n": 15,
+            "median_ns": round(step * (1 + 0.03 * q) * 1e6),
+            "low_ns": round(step * (0.99 + 0.03 * q) * 1e6),
+            "high_ns": round(step * (1.02 + 0.03 * q) * 1e6),
+            "n_bytes": round(step * 13.4e6),
+            "bandwidth_share": 0.61,
+        }
+        for context in (256, 1024)
+        for model, step in (("target", 40.0), ("drafter", 14.4))
+        for q in range(1, 10)
+    ]
+    bandwidth = {"kernel": "copy", "median": 22e9, "low": 21e9, "high": 23e9, "n": 15, "buffer_bytes": 2**30}
+    return {
+        "schema_version": 1,
+        "fingerprint": "4f" * 32,
+        "weights": {"target": "ab" * 32, "drafter": "ab" * 32},
+        "device": "cpu",
+        "dtype": "float32",
+        "threads": 2,
+        "bandwidth_bytes_per_s": bandwidth,
+        "rows": rows,
+    }
 
 
 def _write_observations(results: Path, chains: pd.DataFrame) -> None:

@@ -12,8 +12,12 @@ from simulated_results import PLANTED
 
 from specdec.config.study import Report
 from specdec.errors import RecordError
-from specdec.report.claims import UnknownClaim
+from specdec.report.claims import Claims, UnknownClaim
+from specdec.report.figure import Drawing
+from specdec.report.inputs import read_inputs
 from specdec.report.run import write_report
+from specdec.report.sections.all import every_section
+from specdec.report.sections.section import Sources
 
 MEGABYTE = 1_000_000
 
@@ -122,6 +126,18 @@ def test_the_page_asks_for_nothing_and_its_policy_forbids_it(html, parsed):
 
 def test_the_page_is_one_file_below_four_megabytes(page):
     assert page.stat().st_size < 4 * MEGABYTE
+
+
+def test_every_chart_is_valid_vega_lite(simulated):
+    """The page skips this check, for speed."""
+    inputs = read_inputs(simulated)
+    claims = Claims(inputs.documents["analysis/claims.json"]["claims"], inputs.documents)
+    parts = [part for section in every_section(Sources(inputs, claims)) for part in section.parts]
+    drawings = [part for part in parts if isinstance(part, Drawing)]
+
+    assert len(drawings) >= 9
+    for drawing in drawings:
+        drawing.draw(drawing.table.records(claims), str).to_dict(validate=True)
 
 
 def test_element_ids_are_unique(parsed):

@@ -12,9 +12,11 @@ from specdec.report.sections.drafts import drafts_section
 from specdec.report.sections.families import families_section
 from specdec.report.sections.gates import gates_section
 from specdec.report.sections.policies import policies_section
-from specdec.report.sections.provenance import ENVIRONMENT, Fact, provenance_section, skipped_section
+from specdec.report.sections.provenance import ENVIRONMENT, provenance_section, skipped_section
 from specdec.report.sections.ratios import ratios_section
 from specdec.report.sections.section import Section, Sources
+from specdec.report.sections.steps import steps_section
+from specdec.report.sections.values import Fact
 from specdec.report.sections.verdict import verdict_section
 from specdec.report.table import Table
 
@@ -23,6 +25,7 @@ ORDER = (
     families_section,
     ratios_section,
     costs_section,
+    steps_section,
     break_even_section,
     next_section,
     drafts_section,

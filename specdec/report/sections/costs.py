@@ -177,6 +177,8 @@ def _predicted(measured: list[Entry]) -> Table:
         Column("left_out_predicted_r", "R predicted from other families", "ratio"),
         Column("left_out_error", "Its error", "fraction"),
         Column("left_out_median_family_error", "Median family error", "fraction"),
+        Column("step_predicted_r", "R predicted from single forwards", "ratio"),
+        Column("step_error", "Error of that", "fraction"),
     )
     return Table(
         "predicted-measured",
