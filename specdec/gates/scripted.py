@@ -113,7 +113,9 @@ class SabotagedDrafter:
         return Draft(tokens, draft.signals, draft.source)
 
     def settle(self, committed: Committed) -> None:
-        """Settle the real drafter."""
+        """Settle the real drafter; after a rewind, back to the first round."""
+        if committed.n_emitted <= 1:
+            self._round = 0
         self.inner.settle(committed)
 
 
