@@ -23,7 +23,9 @@ MAY_IMPORT = {
     "analysis": {"records"},
     "report": {"records"},
     "generation": {"decode", "models", "prompts"},  # the library: one drafter on one prompt
+    "planning": {"measure", "decode", "models", "pipeline", "records"},  # estimates: never a result
     "cli": {
+        "planning",
         "generation",
         "pipeline",
         "measure",

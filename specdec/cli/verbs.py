@@ -14,6 +14,7 @@ class Verb:
 VERBS: dict[str, Verb] = {
     # for people
     "validate": Verb("specdec.cli.validate", "check a parameter file and say what it describes"),
+    "estimate": Verb("specdec.cli.estimate", "say how much time, disk and memory a study will need"),
     "generate": Verb("specdec.cli.generate", "generate text speculatively and count what happened"),
     "predict": Verb("specdec.analysis.predict", "predict the speed-up from acceptance and costs"),
     "audit": Verb("specdec.analysis.audit", "make every printed number again from the tables"),
@@ -27,6 +28,7 @@ VERBS: dict[str, Verb] = {
     "gate": Verb("specdec.cli.gate", "run one correctness gate"),
     "require-gates": Verb("specdec.cli.require_gates", "stop here if a hard gate failed"),
     "observe": Verb("specdec.cli.observe", "record the drafter's chains along the target's text"),
+    "freeze": Verb("specdec.cli.freeze", "write down and hash the confirmatory design before it is timed"),
     "time-cell": Verb("specdec.cli.time_cell", "time every arm on one context and family"),
     "step-costs": Verb("specdec.cli.step_costs", "time single forwards against the machine's read bandwidth"),
     "collect": Verb("specdec.cli.collect", "join timed cells into one table"),
