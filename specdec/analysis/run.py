@@ -14,6 +14,7 @@ import pandas as pd
 from specdec.analysis.claims import make_claims, make_metrics
 from specdec.analysis.comparison import Comparison, compare
 from specdec.analysis.cost_model import cost_entry
+from specdec.analysis.frozen import frozen_state
 from specdec.analysis.policy_choice import choose_policies
 from specdec.analysis.speedup import speedup_row
 from specdec.analysis.step_costs import StepTimes, read_step_times
@@ -23,7 +24,7 @@ from specdec.analysis.verdict import verdicts
 from specdec.config.study import Analysis
 from specdec.records.observation_summary import summarise_observations
 from specdec.records.tables import read_runs
-from specdec.storage import write_json, write_text
+from specdec.storage import read_json, write_json, write_text
 
 SCHEMA_VERSION = 1
 PLOT_COLUMNS = ("phase", "context", "arm", "estimand", "status", "r_gm", "ci_low", "ci_high", "n_families")
@@ -36,6 +37,7 @@ def analyse(
     observations: Path,
     folder: Path,
     step_costs: Path | None = None,
+    design: Path | None = None,
 ) -> None:
     """Analyse a study and write its JSON files and ``speedup.csv`` (for DVC plots) into ``folder``.
 
@@ -51,6 +53,8 @@ def analyse(
         Receives ``speedup``, ``cost_model``, ``verdict``, ``policies``, ``tables``, ``claims``, ``metrics`` (.json).
     step_costs : Path, optional
         ``step_costs.json`` of the micro-benchmark: memory limit of the baseline, independent prediction of R.
+    design : Path, optional
+        ``design.json``, the frozen design; cells of another design are refused.
 
     Raises
     ------
@@ -58,7 +62,8 @@ def analyse(
         If a table is missing or damaged, or arms of a cell differ in more than speculation.
     """
     steps = read_step_times(step_costs) if step_costs is not None else None
-    made = documents(analysis, read_runs(sweep), read_runs(timing), read_observations(observations), steps)
+    frozen = read_json(design) if design is not None else None
+    made = documents(analysis, read_runs(sweep), read_runs(timing), read_observations(observations), steps, frozen)
     made["claims"]["inputs"] = input_hashes(sweep, timing, observations, step_costs)
     made["claims"]["settings"] = analysis.model_dump()
     for name, content in made.items():
@@ -72,6 +77,7 @@ def documents(
     timing: pd.DataFrame,
     observations: pd.DataFrame,
     steps: StepTimes | None = None,
+    design: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The analysis as plain values by file stem; the same input always gives the same output."""
     comparisons = {"sweep": compare(sweep, analysis), "timing": compare(timing, analysis)}
@@ -87,6 +93,7 @@ def documents(
         _contexts(everything, observations),
         analysis,
     )
+    verdict["design"] = frozen_state(design, timing, analysis)
     version = {"schema_version": SCHEMA_VERSION}
     return {
         "speedup": version

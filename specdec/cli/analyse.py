@@ -13,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timing", type=Path, required=True, help="runs.csv of the confirmatory timing")
     parser.add_argument("--observations", type=Path, required=True, help="observations.parquet")
     parser.add_argument("--step-costs", type=Path, help="step_costs.json of the micro-benchmark")
+    parser.add_argument("--design", type=Path, help="frozen design of the confirmatory run")
     parser.add_argument("--out-dir", type=Path, required=True, help="folder of the JSON files to write")
 
 
@@ -22,5 +23,5 @@ def run(args: argparse.Namespace) -> int:
     from specdec.config.study import Analysis
 
     analysis: Analysis = Sections.parse(args.params).read("analysis", Analysis)
-    analyse(analysis, args.sweep, args.timing, args.observations, args.out_dir, args.step_costs)
+    analyse(analysis, args.sweep, args.timing, args.observations, args.out_dir, args.step_costs, args.design)
     return 0

@@ -15,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--environment", type=Path, required=True, help="environment.json; another machine is refused")
     parser.add_argument("--models", type=Path, required=True, help="folder of the study's models")
     parser.add_argument("--prompts", type=Path, required=True, help="JSONL that holds the cell's prompt")
+    parser.add_argument("--design", type=Path, help="frozen design of the confirmatory run")
     parser.add_argument("--out", type=Path, required=True, help="the cell's JSONL")
 
 
@@ -27,6 +28,15 @@ def run(args: argparse.Namespace) -> int:
     engine: EngineSection = sections.read("engine", EngineSection)
     section: Sweep | Timing = sections.read(args.phase, {"sweep": Sweep, "timing": Timing}[args.phase])
     write_cell(
-        args.phase, args.context, args.family, engine, section, args.environment, args.models, args.prompts, args.out
+        args.phase,
+        args.context,
+        args.family,
+        engine,
+        section,
+        args.environment,
+        args.models,
+        args.prompts,
+        args.out,
+        args.design,
     )
     return 0

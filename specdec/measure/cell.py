@@ -35,8 +35,11 @@ def write_cell(
     models: Path,
     prompts: Path,
     out: Path,
+    design: Path | None = None,
 ) -> None:
     """Time every arm of ``section`` on one prompt and write the cell to ``out`` (JSON lines).
+
+    ``design`` is the frozen design of the confirmatory run; a cell that is not part of it is refused.
 
     Raises
     ------
@@ -48,10 +51,15 @@ def write_cell(
     baselines = find_baselines(section.arms, engine, phase)
     prompt = read_prompt(prompts, context, family)
     visits = plan_visits(section)
+    settings_hash = study_hash(phase, engine, section, models)
+    if design is not None:
+        from specdec.measure.design import require_frozen
+
+        require_frozen(design, settings_hash, context, family, prompt.prompt_hash)
     session = Session(
         labels={
             "schema_version": SCHEMA_VERSION,
-            "study_hash": study_hash(phase, engine, section, models),
+            "study_hash": settings_hash,
             "fingerprint": fingerprint,
             "phase": phase,
             "context": context,

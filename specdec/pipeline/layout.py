@@ -35,7 +35,7 @@ class Layout:
             "gates": [*(f"{gate}.json" for gate in GATES), "passed.json"],
             "observations": ["observations.parquet", "summary.json"],
             "sweep": ["runs.csv"],
-            "timing": ["runs.csv", "step_costs.json"],
+            "timing": ["design.json", "runs.csv", "step_costs.json"],
             "analysis": [*(f"{name}.json" for name in ANALYSES), "speedup.csv"],
             "report": ["index.html", "report.md"],
         }[phase]

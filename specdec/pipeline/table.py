@@ -45,6 +45,7 @@ PHASES: dict[str, Phase] = {
         params=("engine", "timing"),
         programs={
             "time_cell": "specdec.measure.cell",
+            "freeze": "specdec.measure.design",
             "step_costs": "specdec.measure.step_plan",
             "collect": "specdec.records.tables",
         },

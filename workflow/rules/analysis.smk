@@ -8,6 +8,7 @@ rule analyse:
         sweep="results/sweep/runs.csv",
         timing="results/timing/runs.csv",
         step_costs="results/timing/step_costs.json",
+        design="results/timing/design.json",
         observations="results/observations/observations.parquet",
     output:
         LAYOUT.outputs("analysis"),
@@ -22,4 +23,4 @@ rule analyse:
         values=as_json(analysis=config["analysis"]),
     shell:
         "specdec analyse --params {params.values:q} --sweep {input.sweep} --timing {input.timing} "
-        "--step-costs {input.step_costs} --observations {input.observations} --out-dir results/analysis > {log} 2>&1"
+        "--step-costs {input.step_costs} --design {input.design} --observations {input.observations} --out-dir results/analysis > {log} 2>&1"

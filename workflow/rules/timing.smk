@@ -3,6 +3,28 @@ rule timing:
         LAYOUT.files("timing"),
 
 
+# Written before the first timed visit; `ancient`, so that a later family or another analysis plan does not
+# measure again what is already measured.
+rule freeze_design:
+    input:
+        cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
+        held_out="results/prompts/held_out.jsonl",
+        gates="results/gates/passed.json",
+        study=ancient(str(workflow.configfiles[-1])),
+    output:
+        "results/timing/design.json",
+    log:
+        "logs/timing/design.log",
+    conda:
+        "../envs/specdec.yaml"
+    params:
+        code=CODE["timing"]["freeze"],
+        values=as_json(engine=config["engine"], timing=config["timing"]),
+    shell:
+        "specdec freeze --params {params.values:q} --study {input.study} --models results/models "
+        "--held-out {input.held_out} --out {output} > {log} 2>&1"
+
+
 # All cores and the one bench: nothing else runs beside a measurement. No `benchmark:` here, since
 # Snakemake would sample the process while it is being timed; the cell holds its own times.
 rule timing_cell:
@@ -11,6 +33,7 @@ rule timing_cell:
         cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
         prompt="results/prompts/cells/{context}/{family}.jsonl",
         gates="results/gates/passed.json",
+        design=ancient("results/timing/design.json"),
     output:
         "results/timing/cells/{context}/{family}.jsonl",
     log:
@@ -28,7 +51,7 @@ rule timing_cell:
         "specdec progress {output} ; "
         "specdec time-cell --phase timing --context {wildcards.context} --family {wildcards.family} "
         "--params {params.values:q} --environment {input.environment} --models results/models "
-        "--prompts {input.prompt} --out {output} > {log} 2>&1"
+        "--prompts {input.prompt} --design {input.design} --out {output} > {log} 2>&1"
 
 
 rule step_costs:
