@@ -7,7 +7,7 @@ import altair as alt
 from specdec.report.claims import pointer
 from specdec.report.figure import Drawing, Words, inline
 from specdec.report.inputs import Missing
-from specdec.report.palette import SERIES
+from specdec.report.palette import MUTED, SERIES
 from specdec.report.sections.section import Block, Part, Section, Sources
 from specdec.report.sections.values import Fact, Facts
 from specdec.report.table import Column, Row, Table
@@ -84,8 +84,9 @@ def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
         title=words("Time of one forward, ms"),
         axis=alt.Axis(labelExpr="format(datum.value / 1e6, '~r')"),
     )
+    context = alt.Legend(orient="top", title=words("Context"), titleOrient="left", symbolStrokeColor=MUTED)
     line = base.mark_line(strokeWidth=1.8).encode(
-        y=time, strokeDash=alt.StrokeDash("context:N", title=words("Context"))
+        y=time, strokeDash=alt.StrokeDash("context:N", sort=None, legend=context)
     )
     spread = base.mark_rule(opacity=0.5).encode(
         y=alt.Y("low_ns:Q", title=words("Time of one forward, ms")), y2="high_ns:Q"
