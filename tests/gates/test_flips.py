@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from specdec.gates.bf16 import controls, judge_flips
+from specdec.gates.bf16 import Seen, controls, judge_flips
 from specdec.gates.flips import agreement, find_flips, ulp
 
 BF16 = torch.bfloat16
@@ -70,7 +70,7 @@ def test_an_error_behind_a_near_tie_is_found():
 def test_a_hard_flip_fails_the_gate_and_a_tie_only_warns():
     tie = find_flips(torch.tensor([[23.5, 23.625]]), torch.tensor([[23.5, 23.5]]), 4, BF16)
     hard = find_flips(torch.tensor([[23.6, 20.0]]), torch.tensor([[20.0, 23.6]]), 4, BF16)
-    judge = lambda found: judge_flips([("p", f) for f in found], 64, 0.5, "bfloat16", 4)  # noqa: E731
+    judge = lambda found: judge_flips([("p", f) for f in found], Seen("bfloat16", 4, 64, 0.5))  # noqa: E731
     assert judge([]).status == "pass"
     assert judge(tie).status == "warn"
     assert judge(tie + hard).status == "fail"
@@ -81,7 +81,7 @@ def test_the_arbiter_says_which_way_was_right():
     single, block, exact = torch.tensor([[23.5, 23.625]]), torch.tensor([[23.5, 23.5]]), torch.tensor([[23.51, 23.52]])
     (flip,) = find_flips(single, block, 4, BF16, exact)
     assert flip.arbiter == 1
-    assert judge_flips([("p", flip)], 1, 0.1, "bfloat16", 4).evidence["float32_agrees_with"] == {
+    assert judge_flips([("p", flip)], Seen("bfloat16", 4)).evidence["float32_agrees_with"] == {
         "single": 1,
         "block": 0,
     }
