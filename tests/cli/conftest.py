@@ -13,11 +13,11 @@ TESTS = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="session")
 def finished_study(tmp_path_factory) -> Path:
-    """Results of a simulated study, made by the real analysis; read only."""
+    """Results of a simulated study of few families, made by the real analysis; read only."""
     spec = importlib.util.spec_from_file_location("simulated_results_of_cli", TESTS / "report/simulated_results.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.write_results(tmp_path_factory.mktemp("finished") / "results")
+    return module.write_results(tmp_path_factory.mktemp("finished") / "results", n_families=4)
 
 
 @pytest.fixture
