@@ -6,7 +6,7 @@ of the two was right, and two target-only runs in two processes give the noise t
 any speculation (DESIGN of the layers: docs/correctness.md).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -48,12 +48,12 @@ def flips_of_target(bench: Bench, dtype: str) -> Check:
         n_rows = min(share, len(text.ids) - 1, parameters.positions - seen.n_positions)
         if n_rows <= 0:
             break
-        single = forced_rows(executor, text, n_rows, 1, chunk)
-        exact = forced_rows(arbiter, text, n_rows, n_rows, chunk)
+        sizes = sorted({2, parameters.k + 1})
+        single, *blocks = forced_rows(executor, text, n_rows, [1, *sizes], chunk)
+        (exact,) = forced_rows(arbiter, text, n_rows, [n_rows], chunk)
         seen.from_float32 = max(seen.from_float32, agreement(exact, single, executor.dtype).largest)
         seen.n_positions += n_rows
-        for size in sorted({2, parameters.k + 1}):
-            block = forced_rows(executor, text, n_rows, size, chunk)
+        for size, block in zip(sizes, blocks, strict=True):
             seen.largest = max(seen.largest, agreement(single, block, executor.dtype).largest)
             flips = find_flips(single, block, parameters.tie_ulps, executor.dtype, exact, len(text.ids) - n_rows)
             found += [(f"{text.name}, {size} rows", flip) for flip in flips]
@@ -104,14 +104,18 @@ def judge_flips(found: list[tuple[str, Flip]], seen: Seen) -> Check:
     return Check(name, "pass", f"{told_seen}; no choice changes", evidence)
 
 
-def forced_rows(executor: Executor, text: Text, n_rows: int, size: int, chunk: int) -> torch.Tensor:
-    """Logits ``[n_rows, V]`` of the last ``n_rows`` tokens of a text, run in blocks of ``size``."""
+def forced_rows(executor: Executor, text: Text, n_rows: int, sizes: Sequence[int], chunk: int) -> list[torch.Tensor]:
+    """Logits ``[n_rows, V]`` of the last ``n_rows`` tokens of a text, once in blocks of each of ``sizes``."""
     ids = torch.tensor(text.ids, device=executor.device)
     start = len(ids) - n_rows
     cache = executor.open(len(ids))
     prefill(executor, ids[:start], cache, chunk)
-    blocks = [executor.forward(ids[at : at + size], at, cache).clone() for at in range(start, len(ids), size)]
-    return torch.cat(blocks)
+    ways = []
+    for size in sizes:
+        cache.rollback(start)
+        blocks = [executor.forward(ids[at : at + size], at, cache).clone() for at in range(start, len(ids), size)]
+        ways.append(torch.cat(blocks))
+    return ways
 
 
 def controls(tie_ulps: int) -> Iterator[Check]:

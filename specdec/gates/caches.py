@@ -5,7 +5,7 @@ So the question is put in ways that do show it: a drafter that *is* the target m
 tokens that the drafter has already run, and in the round after one without any draft.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,8 @@ from specdec.gates.scripted import MIXED, SabotagedDrafter, Schedule
 from specdec.gates.subject import Subject, Text, generate, reference
 from specdec.models.executor import Cache, Executor, prefill
 
+N_SABOTAGED = 2
+"""Prompts that are sabotaged: what is looked for is a matter of rounds, not of text."""
 SCHEDULE = (3, 0, 4, 1, 0, 0, 2, 5)
 """Draft lengths of the sabotaged run: plain rounds before, between and after drafts."""
 
@@ -29,61 +31,61 @@ SCHEDULE = (3, 0, 4, 1, 0, 0, 2, 5)
 def lengths(subject: Subject) -> Check:
     """Case K4: after every round the target's cache holds committed - 1 tokens, for 0, some and all accepted.
 
-    ``saved_next`` holds all committed tokens but one of the target's own.
+    ``saved_next`` holds all committed tokens but one of the target's own. One text per verifier, its rounds going
+    through every draft length.
     """
     faults: list[dict[str, Any]] = []
     n_rounds = 0
     seen: set[str] = set()
-    for k, prompt in subject.pairs():
-        text = reference(subject, prompt)
-        for verifier in VERIFIERS:
-            engine = scripted_engine(subject, k, verifier, text, MIXED)
-            cache_part = engine.verifier
+    for turn, verifier in enumerate(VERIFIERS):
+        prompt = subject.prompts[turn % len(subject.prompts)]
+        engine = scripted_engine(subject, 1, verifier, reference(subject, prompt), MIXED)
+        part = engine.verifier
 
-            def look(committed: Committed, finished: Round, part: Any = cache_part, verifier: str = verifier) -> None:
-                nonlocal n_rounds
-                n_rounds += 1
-                seen.add(_kind(finished))
-                n_own = len(finished.emitted) - finished.n_accepted
-                wanted = len(committed) - (1 if verifier == "anchored" else n_own)
-                held = held_by(part)
-                if held is not None and held.length != wanted:
-                    faults.append({"round": finished.index, "verifier": verifier, "held": held.length, "due": wanted})
+        def look(committed: Committed, finished: Round, part: Any = part, verifier: str = verifier) -> None:
+            nonlocal n_rounds
+            n_rounds += 1
+            seen.add(_kind(finished))
+            n_own = len(finished.emitted) - finished.n_accepted
+            due = len(committed) - (1 if verifier == "anchored" else n_own)
+            held = held_by(part)
+            if held is not None and held.length != due:
+                faults.append({"round": finished.index, "verifier": verifier, "held": held.length, "due": due})
 
-            generate(engine, prompt, look)
+        generate(replace(engine, controller=Schedule(subject.ks)), prompt, look)
     evidence = {"n_rounds": n_rounds, "accepted": sorted(seen), "faults": faults[:20]}
     if faults:
         first = faults[0]
         told = f"round {first['round']} ({first['verifier']}): {first['held']} tokens held, {first['due']} due"
         return Check("target cache after every round", "fail", told, evidence)
-    return Check(
-        "target cache after every round", "pass", f"{n_rounds} rounds, each cache of the right length", evidence
-    )
+    told = f"{n_rounds} rounds that accept {', '.join(sorted(seen))}, each cache of the right length"
+    return Check("target cache after every round", "pass", told, evidence)
 
 
 def draft_lengths(subject: Subject) -> Check:
     """Case K4: the draft cache holds committed - 1 tokens, or - 2 with one pending token after a bonus."""
     faults: list[str] = []
     n_rounds = 0
-    for k, prompt in subject.pairs():
-        engine = subject.engine(drafting_arm({"kind": "model", "model": subject.twin}, k), _sabotage(subject))
+    arm = drafting_arm({"kind": "model", "model": subject.twin}, 1)
+    engine = subject.engine(arm, _sabotage(subject, subject.ks))
 
-        def look(committed: Committed, finished: Round, part: Any = engine.drafter) -> None:
-            nonlocal n_rounds
-            n_rounds += 1
-            pending = finished.n_bonus if finished.n_drafted == finished.n_accepted else 0
-            held = held_by(part)
-            if held is not None and finished.n_drafted and held.length != len(committed) - 1 - pending:
-                faults.append(f"round {finished.index}: {held.length} of {len(committed)} tokens, {pending} pending")
+    def look(committed: Committed, finished: Round) -> None:
+        nonlocal n_rounds
+        n_rounds += 1
+        pending = finished.n_bonus if finished.n_drafted == finished.n_accepted else 0
+        held = held_by(engine.drafter)
+        if held is not None and finished.n_drafted and held.length != len(committed) - 1 - pending:
+            faults.append(f"round {finished.index}: {held.length} of {len(committed)} tokens, {pending} pending")
 
-        generate(engine, prompt, look)
+    generate(engine, subject.prompts[-1], look)
     told = faults[0] if faults else f"{n_rounds} rounds, each cache of the right length"
     return passed_if(not faults, "draft cache after every round", told, {"n_rounds": n_rounds, "faults": faults[:20]})
 
 
 def self_draft(subject: Subject) -> Check:
     """Cases K3 and E7: drafter = target accepts every token, for every draft length."""
-    subject = subject.without_eos()  # tokens behind an end of text are never decided, however right
+    # tokens behind an end of text are never decided, however right; half a text says as much as a whole one
+    subject = subject.without_eos().shorter(subject.new_tokens // 2)
     runs: list[dict[str, Any]] = []
     for k, prompt in subject.pairs():
         run = generate(subject.engine(drafting_arm({"kind": "model", "model": subject.twin}, k)), prompt)
@@ -103,7 +105,7 @@ def sabotaged_self_draft(subject: Subject) -> Check:
     subject = subject.without_eos()
     faults = []
     n_rounds = 0
-    for prompt in subject.prompts:
+    for prompt in subject.prompts[:N_SABOTAGED]:
         engine = subject.engine(drafting_arm({"kind": "model", "model": subject.twin}, 1), _sabotage(subject, SCHEDULE))
         run = generate(engine, prompt)
         for finished in run.rounds:
@@ -147,11 +149,10 @@ def held_by(part: Any) -> Cache | None:
     return None if part is None else part.cache
 
 
-def _sabotage(subject: Subject, schedule: Sequence[int] | None = None) -> Any:
+def _sabotage(subject: Subject, schedule: Sequence[int]) -> Callable[[Engine], Engine]:
     def change(engine: Engine) -> Engine:
         drafter = SabotagedDrafter(engine.drafter, MIXED, subject.target.n_vocabulary)
-        controller = engine.controller if schedule is None else Schedule(schedule)
-        return replace(engine, drafter=drafter, controller=controller)
+        return replace(engine, drafter=drafter, controller=Schedule(schedule))
 
     return change
 

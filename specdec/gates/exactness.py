@@ -4,7 +4,7 @@ Scripted drafts bring about every pattern of acceptance at the target's cost alo
 prompt, each draft length and each verifier. Real drafters then take a rotation of prompts and lengths.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,14 +21,16 @@ from specdec.gates.scripted import MIXED, RecordingDrafter, Script, ScriptedDraf
 from specdec.gates.subject import Generation, Subject, Text, generate, reference, run_on
 from specdec.models.executor import Cache, Executor
 
-DRAFTERS: dict[str, Callable[[Subject], Iterable[dict[str, Any]]]] = {
-    "model": lambda subject: [{"kind": "model", "model": name} for name in subject.drafters],
+DRAFTERS: dict[str, Callable[[Subject], list[list[dict[str, Any]]]]] = {
+    "model": lambda subject: [[{"kind": "model", "model": name}] for name in subject.drafters],
     "ngram": lambda subject: [
-        {"kind": "ngram", "max_n": 3, "min_n": 1, "match": "latest"},
-        {"kind": "ngram", "max_n": 2, "min_n": 1, "match": "first"},
+        [
+            {"kind": "ngram", "max_n": 3, "min_n": 1, "match": "latest"},
+            {"kind": "ngram", "max_n": 2, "min_n": 1, "match": "first"},
+        ]
     ],
 }
-"""Drafters that the algorithm gate runs, by kind."""
+"""Drafters that the algorithm gate runs, by kind: each list takes every length and prompt, its members in turn."""
 
 CATCH_UPS = ("lazy", "eager", "fixed2")
 
@@ -58,12 +60,13 @@ def scripted_engine(subject: Subject, k: int, verifier: str, text: tuple[int, ..
 def scripted_drafts(subject: Subject) -> Check:
     """Case E3 with known drafts: tokens equal, and every round accepts exactly what the script foresees.
 
-    The prompt is prefilled once for all draft lengths, as in a timed session.
+    Every prompt with every length, verifiers taking turns (a single prompt gets all of them). The prompt is
+    prefilled once for all lengths, as in a timed session.
     """
     faults, n_runs, n_rounds = [], 0, 0
-    for prompt in subject.prompts:
+    for turn, prompt in enumerate(subject.prompts):
         text = reference(subject, prompt)
-        for verifier in VERIFIERS:
+        for verifier in verifiers_of(turn, len(subject.prompts)):
             engine = scripted_engine(subject, 1, verifier, text, MIXED)
             committed = engine.prefill(prompt.ids)
             for k in subject.ks:
@@ -74,6 +77,12 @@ def scripted_drafts(subject: Subject) -> Check:
                 faults += _differences(label, text, run) + _unforeseen(label, run)
     detail = f"{n_runs} generations, {n_rounds} rounds: tokens equal target-only, acceptance as scripted"
     return _verdict("scripted drafts", faults, detail, n_runs)
+
+
+def verifiers_of(turn: int, n_turns: int) -> list[str]:
+    """Verifiers of one prompt: one in turn, so that each gets its share; all where there are too few turns."""
+    names = list(VERIFIERS)
+    return names if n_turns < len(names) else [names[turn % len(names)]]
 
 
 @dataclass(frozen=True)
@@ -95,18 +104,23 @@ class DrafterRun:
 
 
 def run_drafters(subject: Subject, kind: str) -> list[DrafterRun]:
-    """Generations of every drafter of a kind: each length and each prompt, verifiers and catch-up in rotation."""
-    texts = {prompt.name: reference(subject, prompt) for prompt in subject.prompts}
+    """Generations of every drafter of a kind: each length and each prompt, verifiers and catch-up in rotation.
+
+    Long drafts that are mostly rejected cost much and show little, so lengths above 4 emit fewer tokens.
+    """
     runs: list[DrafterRun] = []
-    for choice in DRAFTERS[kind](subject):
-        for k, prompt in subject.pairs():
+    for choices in DRAFTERS[kind](subject):
+        for turn, (k, prompt) in enumerate(subject.pairs()):
+            choice = choices[turn % len(choices)]
             verifier = list(VERIFIERS)[len(runs) % len(VERIFIERS)]
             catch_up = CATCH_UPS[len(runs) % len(CATCH_UPS)]
+            mine = replace(subject, ks=(k,)).shorter(subject.new_tokens * 4 // max(4, k))
             drafts: list[tuple[int, list[int]]] = []
-            engine = subject.engine(drafting_arm(choice, k, verifier, catch_up), _recorded(drafts))
+            engine = mine.engine(drafting_arm(choice, k, verifier, catch_up), _recorded(drafts))
             run = generate(engine, prompt)
+            text = reference(subject, prompt)[: mine.new_tokens]
             name = choice.get("model") or f"ngram {choice['match']}"
-            runs.append(DrafterRun(name, k, prompt, verifier, texts[prompt.name], run, tuple(drafts)))
+            runs.append(DrafterRun(name, k, prompt, verifier, text, run, tuple(drafts)))
     return runs
 
 
@@ -124,13 +138,14 @@ def end_of_text(subject: Subject) -> Check:
     """Case L1: a token in the middle of a fully accepted block made the EOS id ends the text there."""
     faults, n_runs = [], 0
     k = max(subject.ks)
-    for prompt in subject.prompts:
+    subject = subject.shorter(k + 2)
+    for turn, prompt in enumerate(subject.prompts):
         text = reference(subject.without_eos(), prompt)
         cut = _first_of_its_kind(text)
         if cut is None:
             continue
         ending = replace(subject, eos_ids=frozenset({text[cut]}))
-        for verifier in VERIFIERS:
+        for verifier in verifiers_of(turn, len(subject.prompts)):
             run = generate(scripted_engine(ending, k, verifier, text, (None,)), prompt)
             n_runs += 1
             faults += _differences(f"{prompt.name}, {verifier}, EOS {text[cut]}", text[: cut + 1], run)
@@ -160,7 +175,7 @@ def equal_maxima(subject: Subject) -> Check:
     return _verdict("equal maxima", faults, "the lowest id wins in every path", 2 + len(VERIFIERS))
 
 
-@dataclass
+@dataclass(eq=False)
 class CoarseLogits:
     """An executor whose logits are rounded to whole numbers, so that ties are common."""
 

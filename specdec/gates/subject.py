@@ -6,6 +6,7 @@ models and to a faulty copy that it must refuse.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from specdec.config.arms import Arm
 from specdec.decode.assemble import TARGET_ONLY, Setting, build
@@ -80,6 +81,8 @@ class Subject:
     chunk: int = 2048
     twin: str = "target"
     plant: Callable[[Engine], Engine] = field(default=lambda engine: engine)
+    known: dict[Any, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """Target-only texts that were decoded already, by everything that they depend on."""
 
     @property
     def target(self) -> Executor:
@@ -106,6 +109,10 @@ class Subject:
         """The same, with no token that ends the text."""
         return replace(self, eos_ids=frozenset())
 
+    def shorter(self, new_tokens: int) -> "Subject":
+        """The same with at most ``new_tokens``, but enough for one block of the longest draft."""
+        return replace(self, new_tokens=min(self.new_tokens, max(new_tokens, max(self.ks) + 2)))
+
 
 def generate(engine: Engine, prompt: Text, each: Callable[[Committed, Round], None] | None = None) -> Generation:
     """Prefill a prompt and run one generation to its end."""
@@ -123,5 +130,8 @@ def run_on(engine: Engine, committed: Committed, each: Callable[[Committed, Roun
 
 
 def reference(subject: Subject, prompt: Text) -> tuple[int, ...]:
-    """What target-only decoding emits."""
-    return generate(subject.engine(TARGET_ONLY), prompt).tokens
+    """What target-only decoding emits (decoded once per subject)."""
+    key = (subject.target, subject.plant, subject.new_tokens, subject.eos_ids, subject.chunk, prompt)
+    if key not in subject.known:
+        subject.known[key] = generate(subject.engine(TARGET_ONLY), prompt).tokens
+    return subject.known[key]
