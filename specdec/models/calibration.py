@@ -19,8 +19,9 @@ from specdec.models.kernels import KERNELS, LAYOUTS, Kernel
 ROW_COUNTS = (1, 2, 3, 5, 9, 17, 64)
 """Numbers of rows that are measured; others go by the next larger one, longer blocks by the last."""
 
-SAMPLE_BYTES = 120_000_000
-"""Stand-in weights per kernel: five copies are beyond all caches of common machines, and take about a second."""
+SAMPLE_BYTES = 240_000_000
+"""Stand-in weights per kernel. Five copies, 1.2 GB, are beyond a server's last cache (480 MB were seen), in which
+another kernel wins than in memory; measuring takes about three seconds, once per machine and model."""
 
 N_REPEATS = 4
 
