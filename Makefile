@@ -5,7 +5,7 @@ STUDY ?=
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help venv reproduce smoke report remeasure test lint generated lock clean
+.PHONY: help venv reproduce smoke report remeasure test lint generated docs lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,11 @@ lint: venv  ## format, style, types, workflow and generated files
 
 generated: venv  ## dvc.yaml and the JSON schema, after a change of code or of the typed parameters
 	@$(BIN)/specdec schema && $(BIN)/python -m specdec.pipeline
+
+docs: venv  ## the documentation as a site in build/docs (warnings are errors, no network)
+	@$(BIN)/python -m specdec.config.reference docs/params.md && $(BIN)/python -m specdec.records.reference docs/record-columns.md
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "specdec: the documentation is build/docs/index.html"
 
 lock:  ## requirements.lock from the newest versions that pyproject.toml allows
 	@rm -rf build/lock && $(PYTHON) -m venv build/lock

@@ -4,6 +4,7 @@ Families, checks and protocol come from the study given by ``--like``; models, d
 """
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--drafter-license", help="licence of the drafter, as you state it")
     parser.add_argument("--like", type=Path, default=Path("params.yaml"), help="study to start from [params.yaml]")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,7 +60,10 @@ def run(args: argparse.Namespace) -> int:
         key: said for key, said in comments_of(text).items() if not key.startswith("models.") and ".arms." not in key
     }
     write_text(args.out, commented(values, kept, HEADER))
-    print(f"{args.out}: written and valid. Next: specdec estimate {args.out}; make reproduce STUDY={args.out}")
+    if args.json:
+        print(json.dumps({"file": str(args.out), "valid": True, **answers}, sort_keys=True))
+    else:
+        print(f"{args.out}: written and valid. Next: specdec estimate {args.out}; make reproduce STUDY={args.out}")
     return 0
 
 

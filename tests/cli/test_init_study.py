@@ -1,6 +1,7 @@
 """`specdec init-study`: whatever it writes is a valid study, and nothing is overwritten by accident."""
 
 import io
+import json
 
 import pytest
 
@@ -112,3 +113,7 @@ def test_comments_are_put_back_where_they_were():
     found = comments_of(text)
     assert found == {"a": "of a", "a.b": "of b, which has two lines", "d": "of d"}
     assert comments_of(commented({"a": {"b": 1, "c": [1]}, "d": 2}, found, "head")) == found
+
+
+def test_json_says_what_was_written(specdec, out):
+    assert json.loads(specdec("init-study", out, *HUB, "--json")[1])["file"] == str(out)
