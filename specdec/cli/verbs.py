@@ -13,6 +13,8 @@ class Verb:
 
 VERBS: dict[str, Verb] = {
     # for people
+    "doctor": Verb("specdec.cli.doctor", "say whether this machine can run a study, with a remedy for each fault"),
+    "init-study": Verb("specdec.cli.init_study", "write a parameter file for your own models"),
     "validate": Verb("specdec.cli.validate", "check a parameter file and say what it describes"),
     "estimate": Verb("specdec.cli.estimate", "say how much time, disk and memory a study will need"),
     "generate": Verb("specdec.cli.generate", "generate text speculatively and count what happened"),
@@ -20,6 +22,8 @@ VERBS: dict[str, Verb] = {
     "audit": Verb("specdec.analysis.audit", "make every printed number again from the tables"),
     "replay": Verb("specdec.analysis.replay", "replay draft-length policies from the recorded observations"),
     "show": Verb("specdec.report.show", "print the verdicts and the cost split"),
+    "compare": Verb("specdec.cli.compare", "set two results folders beside each other"),
+    "completion": Verb("specdec.cli.completion", "print the completion script of a shell"),
     # one per step of the pipeline, called by workflow/rules
     "environment": Verb("specdec.cli.environment", "describe this machine and its software"),
     "fetch": Verb("specdec.cli.fetch", "fetch or make one model of the study"),
