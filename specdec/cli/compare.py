@@ -56,10 +56,12 @@ def _show(answer: dict[str, Any]) -> None:
         if not answer[f"same_{what}"]:
             console.print(f"{what}s differ: the difference is theirs, not the arm's alone", style="yellow")
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("context", "arm", "R in A", "R in B", "R in B / R in A", "speed of B / A", "families"):
-        table.add_column(heading, justify="left" if heading == "arm" else "right")
+    for heading in ("context", "arm", "R in A", "R in B", "R: B/A", "speed: B/A", "families"):
+        table.add_column(
+            heading, justify="left" if heading == "arm" else "right", no_wrap=heading != "arm", overflow="fold"
+        )
     for row in answer["rows"]:
-        n = row["n_families"] if row["pairing"] == "families" else "{} and {}, unpaired".format(*row["n_families"])
+        n = row["n_families"] if row["pairing"] == "families" else "{} and {},\nunpaired".format(*row["n_families"])
         ratios = [Text(_ratio(row[key])) for key in ("a", "b", "r_change", "speed")]
         table.add_row(str(row["context"]), Text(row["arm"]), *ratios, str(n))
     console.print(table)
@@ -71,5 +73,6 @@ def _show(answer: dict[str, Any]) -> None:
 def _ratio(interval: dict[str, Any] | None) -> str:
     if interval is None or interval["value"] is None:
         return "-"
-    span = "" if interval["low"] is None else f"\n[{interval['low']:.3f}, {interval['high']:.3f}]"
-    return f"{interval['value']:.3f}{span}"
+    if interval["low"] is None:
+        return f"{interval['value']:.3f}"
+    return f"{interval['value']:.3f}\n[{interval['low']:.3f},\n{interval['high']:.3f}]"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from specdec.config.sources import Hub, Wheel
 from specdec.config.study import Study
-from specdec.pipeline.layout import GATES
+from specdec.pipeline.layout import GATES, Layout
 from specdec.planning.costs import Costs
 from specdec.planning.work import Job, Span, timed_jobs
 
@@ -12,20 +12,20 @@ START_S = 3.0
 """A job that runs no model: Snakemake, Python, pandas."""
 ANALYSIS_S = 10.0
 REPORT_S = 12.0
-PROMPT_S = 0.05
+PROMPT_S = 1.5
+"""One prompt is one job: the tokenizer's start is most of it."""
 ROWS_AT_ONCE = 64
 STEP_TURNS = 16
 
 
 def jobs_of(study: Study, costs: Costs) -> dict[str, list[Job]]:
     """Every job by phase, in the order of the pipeline; a download's time is the network's and is left out."""
-    n_prompts = len(study.prompts.contexts) * (len(study.prompts.development) + len(study.prompts.held_out))
     timed = timed_jobs(study, costs)
     steps = Job("timing", "results/timing/step_costs.json", 0, Span.about(costs.job_s + _step_costs_s(study, costs)))
     return {
         "environment": [_plain("environment", "results/environment/environment.json", 1.0)],
         "models": [_plain("models", f"results/models/{name}/model.json", 2 * START_S) for name in study.models],
-        "prompts": [_plain("prompts", "results/prompts/held_out.jsonl", START_S + PROMPT_S * n_prompts)],
+        "prompts": [_plain("prompts", path, PROMPT_S) for path in Layout(study).cells("prompts")],
         "gates": _gates(study, costs),
         "observations": [_observations(study, costs)],
         "sweep": [job for job in timed if job.phase == "sweep"],

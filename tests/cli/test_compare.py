@@ -124,3 +124,11 @@ def test_a_missing_folder_is_a_sentence(specdec, finished_study, tmp_path):
     code, _, err = specdec("compare", finished_study, tmp_path / "none")
     assert code == 2
     assert "timing/runs.csv" in err
+
+
+def test_the_table_fits_into_eighty_columns(specdec, finished_study, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = specdec("compare", finished_study, finished_study)[1]
+    assert "draft_k4" in out
+    assert "…" not in out
+    assert "1.000]" in out

@@ -47,7 +47,7 @@ def test_the_longest_job_goes_first():
 def test_more_machines_never_take_longer_and_the_serial_part_stays(smoke):
     jobs = jobs_of(smoke, flat_costs())
     walls = [wall_s(jobs, n, {}) for n in (1, 2, 4, 64)]
-    alone = sum(job.span.middle for phase in ("prompts", "analysis", "report") for job in jobs[phase])
+    alone = sum(job.span.middle for phase in ("environment", "analysis", "report") for job in jobs[phase])
     assert walls == sorted(walls, reverse=True)
     assert walls[0] == pytest.approx(sum(job.span.middle for phase in jobs.values() for job in phase))
     assert walls[-1] > alone
