@@ -176,10 +176,14 @@ def _results(place: Place) -> Finding:
 
 
 def _hub(place: Place) -> Finding:
-    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     remedy = "HF_ENDPOINT names a mirror; kind local or wheel needs no hub (docs/bring-your-own-models.md)"
     if not place.timeout_s or os.environ.get("HF_HUB_OFFLINE") == "1":
         return Finding("hub", "note", "not asked: offline", remedy)
+    if _version("huggingface_hub") is None:
+        return Finding("hub", "note", "not asked: huggingface_hub is not installed", remedy)
+    from huggingface_hub import constants
+
+    endpoint = os.environ.get("HF_ENDPOINT") or constants.ENDPOINT
     try:
         with urllib.request.urlopen(urllib.request.Request(endpoint, method="HEAD"), timeout=place.timeout_s):
             return Finding("hub", "ok", "reachable")
