@@ -27,8 +27,7 @@ VERBS: dict[str, Verb] = {
     # one per step of the pipeline, called by workflow/rules
     "environment": Verb("specdec.cli.environment", "describe this machine and its software"),
     "fetch": Verb("specdec.cli.fetch", "fetch or make one model of the study"),
-    "prompts": Verb("specdec.cli.prompts", "build the prompts to their exact lengths"),
-    "split-prompts": Verb("specdec.pipeline.split_prompts", "give every prompt a file of its own"),
+    "prompts": Verb("specdec.cli.prompts", "build one prompt to its exact length"),
     "gate": Verb("specdec.cli.gate", "run one correctness gate"),
     "require-gates": Verb("specdec.cli.require_gates", "stop here if a hard gate failed"),
     "observe": Verb("specdec.cli.observe", "record the drafter's chains along the target's text"),

@@ -39,10 +39,13 @@ class SpecBench(Section):
     path: str
 
 
+PromptSource = Annotated[Builtin | Jsonl | SpecBench, Field(discriminator="kind")]
+
+
 class Prompts(Section):
     """Which prompts, how long, and which of them may be used for tuning."""
 
-    source: Annotated[Builtin | Jsonl | SpecBench, Field(discriminator="kind")]
+    source: PromptSource
     contexts: list[Context] = Field(min_length=1)
     development: Families
     held_out: Families

@@ -43,18 +43,23 @@ class Layout:
 
     def cells(self, phase: str) -> list[str]:
         """Files of which the phase has one per prompt: of ``prompts``, ``sweep`` and ``timing``."""
-        prompts, sweep = self.study.prompts, self.study.sweep
         if phase == "sweep":
-            return [f"results/sweep/cells/{family}.jsonl" for family in sorted(sweep.families)]
-        families = {
-            # a file of its own for each prompt, so that a new family re-measures nobody else
-            "prompts": [*prompts.development, *prompts.held_out],
-            "timing": prompts.held_out,
-        }.get(phase, [])
+            return [f"results/sweep/cells/{family}.jsonl" for family in sorted(self.study.sweep.families)]
+        held_out = self._grid(phase, self.study.prompts.held_out)
+        return {"prompts": [*self.prompt_cells("development"), *held_out], "timing": held_out}.get(phase, [])
+
+    def prompt_cells(self, split: str) -> list[str]:
+        """Prompts of ``development`` or ``held_out``."""
+        return self._grid("prompts", getattr(self.study.prompts, split))
+
+    def split(self, family: str) -> str:
+        """The split that a family belongs to."""
+        return "held_out" if family in self.study.prompts.held_out else "development"
+
+    def _grid(self, phase: str, families: list[str]) -> list[str]:
+        contexts = sorted(self.study.prompts.contexts)
         return [
-            f"results/{phase}/cells/{context}/{family}.jsonl"
-            for context in sorted(prompts.contexts)
-            for family in sorted(families)
+            f"results/{phase}/cells/{context}/{family}.jsonl" for context in contexts for family in sorted(families)
         ]
 
     def cards(self, names: list[str] | None = None) -> list[str]:

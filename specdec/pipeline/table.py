@@ -26,7 +26,7 @@ PHASES: dict[str, Phase] = {
     "models": Phase(params=("models",), programs={"fetch": "specdec.models.fetch"}),
     "prompts": Phase(
         params=("seed", "prompts"),
-        programs={"prompts": "specdec.prompts.build", "split_prompts": "specdec.pipeline.split_prompts"},
+        programs={"prompts": "specdec.prompts.build"},
         needs=("models",),
         sources=("prompts",),
     ),

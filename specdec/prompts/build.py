@@ -7,7 +7,7 @@ matter of which file a phase reads.
 import random
 from pathlib import Path
 
-from specdec.config.study import Prompts
+from specdec.config.study import Prompts, PromptSource
 from specdec.errors import PromptError
 from specdec.prompts.families import FAMILIES, PADDING
 from specdec.prompts.families.sketch import Family
@@ -44,31 +44,42 @@ def write_prompts(seed: int, prompts: Prompts, model: Path, development: Path, h
     """
     tokenizer = load_tokenizer(model)
     # both are built before either is written: a fault in the second leaves no lone first file
-    tuning = build_split(seed, prompts, tokenizer, "development", prompts.development)
-    confirming = build_split(seed, prompts, tokenizer, "held_out", prompts.held_out)
+    tuning = build_rows(seed, prompts.source, tokenizer, "development", prompts.contexts, prompts.development)
+    confirming = build_rows(seed, prompts.source, tokenizer, "held_out", prompts.contexts, prompts.held_out)
     write_rows(development, tuning)
     write_rows(held_out, confirming)
 
 
-def build_split(
-    seed: int, prompts: Prompts, tokenizer: PromptTokenizer, split: str, families: list[str]
+def write_cell(seed: int, source: PromptSource, model: Path, split: str, context: int, family: str, out: Path) -> None:
+    """Write the rows of one (context, family) alone: the same bytes as in ``write_prompts``.
+
+    What a timed cell depends on, so that another family or context measures nobody else again.
+
+    Raises
+    ------
+    PromptError
+        As ``write_prompts``.
+    """
+    write_rows(out, build_rows(seed, source, load_tokenizer(model), split, [context], [family]))
+
+
+def build_rows(
+    seed: int, source: PromptSource, tokenizer: PromptTokenizer, split: str, contexts: list[int], families: list[str]
 ) -> list[Prompt]:
-    """The rows of one split."""
-    if prompts.source.kind in LOADERS:
-        path = Path(prompts.source.path)  # type: ignore[union-attr]
-        by_family = LOADERS[prompts.source.kind](path)
+    """The rows of ``families`` of one split at ``contexts``."""
+    if source.kind in LOADERS:
+        path = Path(source.path)  # type: ignore[union-attr]
+        by_family = LOADERS[source.kind](path)
         _check_known(split, families, sorted(by_family), f"{path} has")
         return [
             _user_row(seed, tokenizer, split, context, index, prompt)
-            for context in prompts.contexts
+            for context in contexts
             for family in families
             for index, prompt in enumerate(by_family[family])
         ]
     known = sorted(name for name, family in FAMILIES.items() if family.split == split)
     _check_known(split, families, known, f"built-in {split} families are")
-    return [
-        _builtin_row(seed, tokenizer, context, FAMILIES[family]) for context in prompts.contexts for family in families
-    ]
+    return [_builtin_row(seed, tokenizer, context, FAMILIES[family]) for context in contexts for family in families]
 
 
 def generator(seed: int, *where: object) -> random.Random:

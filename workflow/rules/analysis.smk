@@ -23,4 +23,5 @@ rule analyse:
         values=as_json(analysis=config["analysis"]),
     shell:
         "specdec analyse --params {params.values:q} --sweep {input.sweep} --timing {input.timing} "
-        "--step-costs {input.step_costs} --design {input.design} --observations {input.observations} --out-dir results/analysis > {log} 2>&1"
+        "--step-costs {input.step_costs} --design {input.design} --observations {input.observations} "
+        "--out-dir results/analysis > {log} 2>&1"

@@ -36,6 +36,20 @@ wildcard_constraints:
     phase="|".join(PHASES),
 
 
+def gates_passed(wildcards):
+    """The judgement over the gates, for steps that may only run behind it.
+
+    It must be there (a checkpoint: what depends on it is decided again once it is), but what it says changes
+    no time (`ancient`): gates that pass again measure nothing again.
+    """
+    return ancient(checkpoints.require_gates.get().output[0])
+
+
+def frozen_design(wildcards):
+    """The frozen design, for its cells: another family or plan of analysis measures no cell again."""
+    return ancient(checkpoints.freeze_design.get().output[0])
+
+
 def as_json(**values):
     """One stable string: what a job is given, and what Snakemake compares between runs."""
     return json.dumps(values, sort_keys=True)

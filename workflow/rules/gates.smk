@@ -26,8 +26,8 @@ rule run_gate:
         "--prompts {input.prompts} --out {output} > {log} 2>&1"
 
 
-# Nothing is timed behind a failed gate: observations, sweep and timing need this file.
-rule require_gates:
+# Nothing is timed behind a failed gate: observations, sweep and timing need this (`gates_passed`).
+checkpoint require_gates:
     input:
         expand("results/gates/{gate}.json", gate=GATES),
     output:

@@ -7,7 +7,7 @@ rule observe:
     input:
         cards=LAYOUT.cards(LAYOUT.models_observed()),
         prompts="results/prompts/development.jsonl",
-        gates="results/gates/passed.json",
+        gates=gates_passed,
     output:
         table="results/observations/observations.parquet",
         summary="results/observations/summary.json",

@@ -10,7 +10,7 @@ rule sweep_cell:
         environment="results/environment/environment.json",
         cards=LAYOUT.cards(LAYOUT.models_timed("sweep")),
         prompt=f"results/prompts/cells/{config['sweep']['context']}/{{family}}.jsonl",
-        gates="results/gates/passed.json",
+        gates=gates_passed,
     output:
         "results/sweep/cells/{family}.jsonl",
     log:

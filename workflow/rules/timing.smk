@@ -3,13 +3,12 @@ rule timing:
         LAYOUT.files("timing"),
 
 
-# Written before the first timed visit; `ancient`, so that a later family or another analysis plan does not
-# measure again what is already measured.
-rule freeze_design:
+# Written before the first timed visit.
+checkpoint freeze_design:
     input:
         cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
         held_out="results/prompts/held_out.jsonl",
-        gates="results/gates/passed.json",
+        gates=gates_passed,
         study=ancient(str(workflow.configfiles[-1])),
     output:
         "results/timing/design.json",
@@ -32,8 +31,8 @@ rule timing_cell:
         environment="results/environment/environment.json",
         cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
         prompt="results/prompts/cells/{context}/{family}.jsonl",
-        gates="results/gates/passed.json",
-        design=ancient("results/timing/design.json"),
+        gates=gates_passed,
+        design=frozen_design,
     output:
         "results/timing/cells/{context}/{family}.jsonl",
     log:
@@ -58,7 +57,7 @@ rule step_costs:
     input:
         environment="results/environment/environment.json",
         cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
-        gates="results/gates/passed.json",
+        gates=gates_passed,
     output:
         "results/timing/step_costs.json",
     log:
