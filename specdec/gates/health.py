@@ -49,6 +49,9 @@ def drafter_health(subject: Subject, runs: list[DrafterRun]) -> Check:
         f"({due:.1%} due, alarm below {low:.1%})"
     )
     evidence = {"n": count.n, "same": same, "acceptance": rate, "due": due, "low": low}
+    if not count.accepted:
+        told += "; none is accepted: this drafter can only cost, and no gate has seen its drafts stand"
+        healthy = False
     return Check(name, "pass" if healthy else "warn", told, evidence)
 
 

@@ -10,7 +10,7 @@ from specdec.gates.cache import QUESTIONS as CACHE
 from specdec.gates.controls import controls
 from specdec.gates.result import passed_if
 from specdec.gates.subject import generate, reference
-from specdec.gates.tiny import tiny_subject
+from specdec.gates.tiny import tiny_executor, tiny_subject
 
 ROWS = {
     "rows": lambda s: rows.single_and_block(s.target, s.prompts, s.ks, s.chunk, TINY_TOLERANCE),
@@ -96,6 +96,15 @@ def test_drafter_health_warns_of_a_stale_drafter_and_not_of_a_sound_one():
     stale = health.model_drafters_health(faults.FORGOTTEN_BONUS.plant(subject))
     assert stale.status == "warn"
     assert stale.evidence["acceptance"] < stale.evidence["low"]
+
+
+def test_drafter_health_warns_of_a_drafter_that_is_never_right():
+    """Its texts are right and it drafts what it should; it only costs."""
+    sound = tiny_subject()
+    useless = replace(sound, models={**sound.models, "drafter": tiny_executor(seed=99)})
+    check = health.model_drafters_health(useless)
+    assert (check.status, check.evidence["same"], check.evidence["acceptance"]) == ("warn", 1.0, 0.0)
+    assert "can only cost" in check.detail
 
 
 def test_a_control_fails_if_nobody_sees_the_fault(subject):
