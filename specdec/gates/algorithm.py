@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from specdec.gates import exactness, faults, health
+from specdec.gates import exactness, faults, health, real_drafters
 from specdec.gates.controls import Question, controls
 from specdec.gates.result import Check, guarded
 from specdec.gates.study import Bench
@@ -15,7 +15,7 @@ def checks(bench: Bench) -> Iterator[Check]:
     subject = bench.subject()
     bench.say("scripted drafts")
     yield guarded("scripted drafts", exactness.scripted_drafts, subject)
-    for kind in exactness.DRAFTERS:
+    for kind in real_drafters.DRAFTERS:
         bench.say(f"{kind} drafter")
         yield from _drafters(subject, kind)
     bench.say("end of text, equal maxima")
@@ -29,7 +29,9 @@ def checks(bench: Bench) -> Iterator[Check]:
 
 QUESTIONS: dict[str, Question] = {
     "scripted drafts": exactness.scripted_drafts,
-    "model drafter": lambda subject: exactness.drafters_equal("model", exactness.run_drafters(subject, "model")),
+    "model drafter": lambda subject: real_drafters.drafters_equal(
+        "model", real_drafters.run_drafters(subject, "model")
+    ),
     "end of text inside a block": exactness.end_of_text,
     "equal maxima": exactness.equal_maxima,
 }
@@ -37,10 +39,10 @@ QUESTIONS: dict[str, Question] = {
 
 def _drafters(subject: Subject, kind: str) -> Iterator[Check]:
     try:
-        runs = exactness.run_drafters(subject, kind)
+        runs = real_drafters.run_drafters(subject, kind)
     except Exception as error:  # a broken contract ends a generation; the gate must still be written
         yield Check(f"{kind} drafter", "fail", f"{type(error).__name__}: {error}", {"raised": type(error).__name__})
         return
-    yield guarded(f"{kind} drafter", exactness.drafters_equal, kind, runs)
+    yield guarded(f"{kind} drafter", real_drafters.drafters_equal, kind, runs)
     if kind == "model":
         yield guarded("drafter health", health.drafter_health, subject, runs)

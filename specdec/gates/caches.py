@@ -15,8 +15,9 @@ from specdec.decode.assemble import VERIFIERS
 from specdec.decode.committed import Committed
 from specdec.decode.engine import Engine
 from specdec.decode.parts import Round
-from specdec.gates.exactness import drafting_arm, scripted_engine
+from specdec.gates.exactness import scripted_engine
 from specdec.gates.flips import agreement
+from specdec.gates.real_drafters import drafting_arm
 from specdec.gates.result import Check, passed_if
 from specdec.gates.scripted import MIXED, SabotagedDrafter, Schedule
 from specdec.gates.subject import Subject, Text, generate, reference

@@ -4,47 +4,20 @@ Scripted drafts bring about every pattern of acceptance at the target's cost alo
 prompt, each draft length and each verifier. Real drafters then take a rotation of prompts and lengths.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from specdec.config.arms import Arm
 from specdec.decode.assemble import TARGET_ONLY, VERIFIERS
 from specdec.decode.controllers import FixedK
 from specdec.decode.engine import Engine
 from specdec.decode.parts import Draft
 from specdec.gates.compare import first_divergence
 from specdec.gates.result import Check, passed_if
-from specdec.gates.scripted import MIXED, RecordingDrafter, Script, ScriptedDrafter
-from specdec.gates.subject import Generation, Subject, Text, generate, reference, run_on
+from specdec.gates.scripted import MIXED, Script, ScriptedDrafter
+from specdec.gates.subject import Generation, Subject, generate, reference, run_on
 from specdec.models.executor import Cache, Executor
-
-DRAFTERS: dict[str, Callable[[Subject], list[list[dict[str, Any]]]]] = {
-    "model": lambda subject: [[{"kind": "model", "model": name}] for name in subject.drafters],
-    "ngram": lambda subject: [
-        [
-            {"kind": "ngram", "max_n": 3, "min_n": 1, "match": "latest"},
-            {"kind": "ngram", "max_n": 2, "min_n": 1, "match": "first"},
-        ]
-    ],
-}
-"""Drafters that the algorithm gate runs, by kind: each list takes every length and prompt, its members in turn."""
-
-CATCH_UPS = ("lazy", "eager", "fixed2")
-
-
-def drafting_arm(drafter: dict[str, Any], k: int, verifier: str = "anchored", catch_up: str = "lazy") -> Arm:
-    """An arm with a fixed draft length."""
-    return Arm.model_validate(
-        {
-            "drafter": drafter,
-            "controller": {"kind": "fixed", "k": k},
-            "verifier": verifier,
-            "catch_up": catch_up,
-        }
-    )
 
 
 def scripted_engine(subject: Subject, k: int, verifier: str, text: tuple[int, ...], script: Script) -> Engine:
@@ -74,64 +47,15 @@ def scripted_drafts(subject: Subject) -> Check:
                 run = run_on(replace(engine, controller=FixedK(k)), committed)
                 label = f"{prompt.name}, k {k}, {verifier}"
                 n_runs, n_rounds = n_runs + 1, n_rounds + len(run.rounds)
-                faults += _differences(label, text, run) + _unforeseen(label, run)
+                faults += differences(label, text, run) + _unforeseen(label, run)
     detail = f"{n_runs} generations, {n_rounds} rounds: tokens equal target-only, acceptance as scripted"
-    return _verdict("scripted drafts", faults, detail, n_runs)
+    return verdict("scripted drafts", faults, detail, n_runs)
 
 
 def verifiers_of(turn: int, n_turns: int) -> list[str]:
     """Verifiers of one prompt: one in turn, so that each gets its share; all where there are too few turns."""
     names = list(VERIFIERS)
     return names if n_turns < len(names) else [names[turn % len(names)]]
-
-
-@dataclass(frozen=True)
-class DrafterRun:
-    """One generation with a real drafter; ``drafts`` are (tokens emitted before, drafted tokens) per round."""
-
-    drafter: str
-    k: int
-    prompt: Text
-    verifier: str
-    text: tuple[int, ...]
-    run: Generation
-    drafts: tuple[tuple[int, list[int]], ...]
-
-    @property
-    def label(self) -> str:
-        """For messages."""
-        return f"{self.drafter}, {self.prompt.name}, k {self.k}, {self.verifier}"
-
-
-def run_drafters(subject: Subject, kind: str) -> list[DrafterRun]:
-    """Generations of every drafter of a kind: each length and each prompt, verifiers and catch-up in rotation.
-
-    Long drafts that are mostly rejected cost much and show little, so lengths above 4 emit fewer tokens.
-    """
-    runs: list[DrafterRun] = []
-    for choices in DRAFTERS[kind](subject):
-        for turn, (k, prompt) in enumerate(subject.pairs()):
-            choice = choices[turn % len(choices)]
-            verifier = list(VERIFIERS)[len(runs) % len(VERIFIERS)]
-            catch_up = CATCH_UPS[len(runs) % len(CATCH_UPS)]
-            mine = replace(subject, ks=(k,)).shorter(subject.new_tokens * 4 // max(4, k))
-            drafts: list[tuple[int, list[int]]] = []
-            engine = mine.engine(drafting_arm(choice, k, verifier, catch_up), _recorded(drafts))
-            run = generate(engine, prompt)
-            text = reference(subject, prompt)[: mine.new_tokens]
-            name = choice.get("model") or f"ngram {choice['match']}"
-            runs.append(DrafterRun(name, k, prompt, verifier, text, run, tuple(drafts)))
-    return runs
-
-
-def drafters_equal(kind: str, runs: list[DrafterRun]) -> Check:
-    """Case E3 with real drafters: tokens equal target-only decoding."""
-    name = f"{kind} drafter"
-    if not runs:
-        return Check(name, "skipped", f"the study has no drafter of kind {kind}", {})
-    faults = [fault for done in runs for fault in _differences(done.label, done.text, done.run)]
-    check = _verdict(name, faults, f"{len(runs)} generations equal target-only", len(runs))
-    return replace(check, evidence=check.evidence | {"runs": [_acceptance(done) for done in runs]})
 
 
 def end_of_text(subject: Subject) -> Check:
@@ -148,14 +72,14 @@ def end_of_text(subject: Subject) -> Check:
         for verifier in verifiers_of(turn, len(subject.prompts)):
             run = generate(scripted_engine(ending, k, verifier, text, (None,)), prompt)
             n_runs += 1
-            faults += _differences(f"{prompt.name}, {verifier}, EOS {text[cut]}", text[: cut + 1], run)
+            faults += differences(f"{prompt.name}, {verifier}, EOS {text[cut]}", text[: cut + 1], run)
     detail = f"{n_runs} generations end at the end-of-text token, with nothing behind it"
-    return _verdict("end of text inside a block", faults, detail, n_runs)
+    return verdict("end of text inside a block", faults, detail, n_runs)
 
 
 def equal_maxima(subject: Subject) -> Check:
     """Case E6: of equal logits the lowest id wins, for one row and for k + 1, and in whole generations."""
-    engine = subject.engine(drafting_arm({"kind": "ngram", "max_n": 1, "min_n": 1, "match": "latest"}, 1))
+    engine = subject.engine(TARGET_ONLY)
     door = engine.door
     for rows in (1, max(subject.ks) + 1):
         logits = torch.zeros(rows, 16, device=door.device)
@@ -171,8 +95,8 @@ def equal_maxima(subject: Subject) -> Check:
     text = reference(coarse, prompt)
     for verifier in VERIFIERS:
         run = generate(scripted_engine(coarse, max(subject.ks), verifier, text, MIXED), prompt)
-        faults += _differences(f"{prompt.name}, coarse logits, {verifier}", text, run)
-    return _verdict("equal maxima", faults, "the lowest id wins in every path", 2 + len(VERIFIERS))
+        faults += differences(f"{prompt.name}, coarse logits, {verifier}", text, run)
+    return verdict("equal maxima", faults, "the lowest id wins in every path", 2 + len(VERIFIERS))
 
 
 @dataclass(eq=False)
@@ -200,7 +124,8 @@ def _first_of_its_kind(text: tuple[int, ...]) -> int | None:
     return next((i for i in range(2, len(text) - 1) if text[i] not in text[:i]), None)
 
 
-def _differences(label: str, text: tuple[int, ...], run: Generation) -> list[dict[str, Any]]:
+def differences(label: str, text: tuple[int, ...], run: Generation) -> list[dict[str, Any]]:
+    """Where a generation leaves its text, as evidence; empty if nowhere."""
     found = first_divergence(text, run.tokens)
     if found is None:
         return []
@@ -216,19 +141,8 @@ def _unforeseen(label: str, run: Generation) -> list[dict[str, Any]]:
     return []
 
 
-def _acceptance(done: DrafterRun) -> dict[str, Any]:
-    counts = {count: done.run.total(count) for count in ("n_drafted", "n_reached", "n_accepted")}
-    return {"run": done.label, "n_emitted": len(done.run.tokens)} | counts
-
-
-def _recorded(drafts: list[tuple[int, list[int]]]) -> Callable[[Engine], Engine]:
-    def record(n_emitted: int, tokens: list[int]) -> None:
-        drafts.append((n_emitted, tokens))
-
-    return lambda engine: replace(engine, drafter=RecordingDrafter(engine.drafter, record))
-
-
-def _verdict(name: str, faults: list[dict[str, Any]], detail: str, n_runs: int) -> Check:
+def verdict(name: str, faults: list[dict[str, Any]], detail: str, n_runs: int) -> Check:
+    """Pass with ``detail``, or fail telling the first fault; skipped if nothing was run."""
     if not n_runs:
         return Check(name, "skipped", "no prompt gives a text on which this can be asked", {})
     if not faults:

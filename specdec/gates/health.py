@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
-from specdec.gates.exactness import DrafterRun, run_drafters
+from specdec.gates.real_drafters import DrafterRun, run_drafters
 from specdec.gates.result import Check
 from specdec.gates.subject import Subject
 from specdec.models.executor import Executor, prefill

@@ -129,7 +129,7 @@ def test_a_drafter_catches_up_after_plain_rounds(kind, n_plain, subjects):
     """Stale drafter after a K = 0 round: drafter = target must go on accepting everything."""
     from dataclasses import replace
 
-    from specdec.gates.exactness import drafting_arm
+    from specdec.gates.real_drafters import drafting_arm
     from specdec.gates.subject import generate
 
     subject = subjects[kind]

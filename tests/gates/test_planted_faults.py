@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from specdec.gates import algorithm, caches, exactness, faults, health, rows
+from specdec.gates import algorithm, caches, exactness, faults, health, real_drafters, rows
 from specdec.gates.alignment import TINY_TOLERANCE
 from specdec.gates.cache import QUESTIONS as CACHE
 from specdec.gates.controls import controls
+from specdec.gates.faulty_parts import HighestOfEqual
 from specdec.gates.result import passed_if
 from specdec.gates.subject import generate, reference
 from specdec.gates.tiny import tiny_executor, tiny_subject
@@ -69,19 +70,19 @@ def test_every_fault_is_in_this_list():
 def test_a_faulty_draft_cache_changes_no_token(fault, subject):
     """Why comparing texts is not enough: with these three faults every text is right."""
     faulty = fault.plant(subject)
-    arm = exactness.drafting_arm({"kind": "model", "model": faulty.twin}, 4)
+    arm = real_drafters.drafting_arm({"kind": "model", "model": faulty.twin}, 4)
     for prompt in faulty.prompts:
         assert generate(faulty.engine(arm), prompt).tokens == reference(subject, prompt)
 
 
 def test_tie_breaking_shows_without_the_contract_check(subject):
     """The contract sees the fault first; whole generations on coarse logits must see it by themselves too."""
-    engine = faults.TIES.plant(subject).plant(subject.engine(exactness.drafting_arm({"kind": "replay"}, 4)))
-    assert engine.acceptance.__class__ is faults.HighestOfEqual
+    engine = faults.TIES.plant(subject).plant(subject.engine(real_drafters.drafting_arm({"kind": "replay"}, 4)))
+    assert engine.acceptance.__class__ is HighestOfEqual
     coarse = replace(subject, models={**subject.models, "target": exactness.CoarseLogits(subject.target)})
     text = reference(coarse, coarse.prompts[0])
     sound = exactness.scripted_engine(coarse, 4, "anchored", text, (None,))
-    unchecked = replace(sound, acceptance=faults.HighestOfEqual(sound.acceptance))
+    unchecked = replace(sound, acceptance=HighestOfEqual(sound.acceptance))
     assert generate(sound, coarse.prompts[0]).tokens == text
     assert generate(unchecked, coarse.prompts[0]).tokens != text
 

@@ -1,0 +1,135 @@
+"""Parts of the loop with one fault each; ``specdec.gates.faults`` says what they are for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from specdec.decode.committed import Committed
+from specdec.decode.limits import Limits
+from specdec.decode.parts import Acceptance, ChainRule, Draft, Drafter, Judgement, Tally, Verifier
+from specdec.models.executor import Cache
+
+
+@dataclass
+class ShiftedRows:
+    """A verifier whose block rows are one too late."""
+
+    inner: Verifier
+
+    @property
+    def tally(self) -> Tally:
+        """The inner verifier's."""
+        return self.inner.tally
+
+    @property
+    def cache(self) -> Cache | None:
+        """The inner verifier's."""
+        return getattr(self.inner, "cache", None)
+
+    def begin(self, prompt: torch.Tensor) -> torch.Tensor:
+        """Pass on."""
+        return self.inner.begin(prompt)
+
+    def restore(self, committed: Committed) -> None:
+        """Pass on."""
+        self.inner.restore(committed)
+
+    def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
+        """Row ``i`` where row ``i - 1`` belongs."""
+        return self.inner.score(committed, draft).roll(-1, 0)
+
+    def settle(self, committed: Committed, n_own: int) -> None:
+        """Pass on."""
+        self.inner.settle(committed, n_own)
+
+
+@dataclass
+class KeepsRejected(ShiftedRows):
+    """A verifier that never rolls back."""
+
+    def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
+        """Pass on."""
+        return self.inner.score(committed, draft)
+
+    def settle(self, committed: Committed, n_own: int) -> None:
+        """Do nothing."""
+
+
+@dataclass
+class ForgetsPending:
+    """A model drafter that feeds only the anchor, whatever its cache still lacks.
+
+    With ``after_plain_only`` it does so only in the round after one without a draft.
+    """
+
+    inner: Drafter
+    after_plain_only: bool
+    _plain: bool = False
+
+    @property
+    def tally(self) -> Tally:
+        """The inner drafter's."""
+        return self.inner.tally
+
+    @property
+    def cache(self) -> Cache | None:
+        """The inner drafter's."""
+        return getattr(self.inner, "cache", None)
+
+    def begin(self, committed: Committed) -> None:
+        """Pass on."""
+        self._plain = False
+        self.inner.begin(committed)
+
+    def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
+        """Draft from a cache with a gap."""
+        forgets = self._plain or not self.after_plain_only
+        self._plain = k == 0
+        return self.inner.propose(_AnchorAlone(committed) if forgets else committed, k, rule)
+
+    def settle(self, committed: Committed) -> None:
+        """Pass on."""
+        self.inner.settle(committed)
+
+
+class _AnchorAlone(Committed):
+    """Committed tokens of which a drafter sees only the last."""
+
+    def __init__(self, committed: Committed) -> None:
+        vars(self).update(vars(committed))
+
+    def since(self, start: int) -> torch.Tensor:
+        return self.anchor
+
+
+@dataclass
+class HighestOfEqual:
+    """An acceptance that breaks ties towards the highest id."""
+
+    inner: Acceptance
+
+    @property
+    def lossless(self) -> bool:
+        """As the inner rule claims."""
+        return self.inner.lossless
+
+    @property
+    def text_valid(self) -> bool:
+        """As the inner rule claims."""
+        return self.inner.text_valid
+
+    def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
+        """Judge with the vocabulary reversed, so that the last maximum is met first."""
+        last = logits.shape[1] - 1
+        mirrored = Draft(last - draft.tokens, draft.signals, draft.source)
+        judgement = self.inner.judge(mirrored, logits.flip(1))
+        return replace(judgement, tokens=last - judgement.tokens)
+
+
+class Untrimmed(Limits):
+    """Looks for an end-of-text token only at the end of what a round emitted."""
+
+    def trim(self, committed: Committed, tokens: Sequence[int]) -> tuple[int, ...]:
+        """Cut where the room ends, wherever the text does."""
+        return tuple(tokens[: self.room(committed)])
