@@ -1,7 +1,7 @@
 """Does every lossless configuration emit what target-only decoding emits? In float32 the answer must be yes.
 
 Scripted drafts bring about every pattern of acceptance at the target's cost alone, so they run for each
-prompt, each draft length and each verifier. Real drafters then take a rotation of prompts and lengths.
+prompt and each draft length, the verifiers taking turns. Real drafters follow in ``real_drafters``.
 """
 
 from dataclasses import dataclass, replace
