@@ -68,5 +68,5 @@ def test_embedded_studies_differ_in_size_alone():
     default, full = (load_study(ROOT / name) for name in ("params.yaml", "studies/embedded-full.yaml"))
     assert full.models == default.models
     assert set(full.prompts.contexts) > set(default.prompts.contexts)
-    assert set(full.timing.arms) > set(default.timing.arms) - {"draft_k4"}
+    assert set(full.timing.arms) > set(default.timing.arms)
     assert full.analysis == default.analysis
