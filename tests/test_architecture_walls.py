@@ -123,6 +123,12 @@ def test_rooms_without_models_never_reach_torch(name):
     assert heavy_reached(name, GRAPH) == set()
 
 
+@pytest.mark.parametrize("name", ["cell", "design", "step_plan", "environment", "process", "machine_lock"])
+def test_what_only_starts_measuring_processes_never_reaches_torch(name):
+    """Importing it takes seconds, once per cell; the processes are forked from one that has it."""
+    assert heavy_reached(f"specdec.measure.{name}", GRAPH) == set()
+
+
 def test_a_hidden_import_of_torch_is_caught():
     planted = {"specdec.report.a": {"specdec.records.b"}, "specdec.records.b": {"torch.nn"}}
     assert heavy_reached("specdec.report.a", planted) == {"torch.nn"}

@@ -12,7 +12,7 @@ from typing import Any
 from specdec.config.study import Analysis, EngineSection, Timing
 from specdec.errors import RecordError
 from specdec.measure.cell import study_hash
-from specdec.measure.run_row import now
+from specdec.measure.moment import now
 from specdec.prompts.rows import Prompt, read_prompts
 from specdec.storage import read_json, sha256_json, write_json
 

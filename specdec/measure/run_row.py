@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import psutil
@@ -11,6 +10,7 @@ from specdec.decode.committed import Committed
 from specdec.decode.engine import Engine
 from specdec.decode.parts import Round
 from specdec.measure.instrument import PhaseTimes
+from specdec.measure.moment import now
 from specdec.records.columns import COUNTS, TIMES
 from specdec.records.rows import PHASES, Row
 
@@ -58,11 +58,6 @@ def failed_row(own: Mapping[str, Any], reason: str, started_at: str | None = Non
         "tokens": [],
         "rounds": [],
     }
-
-
-def now() -> str:
-    """UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def process_label() -> str:

@@ -31,8 +31,9 @@ from specdec.measure.condition import (
     stolen_between,
 )
 from specdec.measure.instrument import Probe, instrument
+from specdec.measure.moment import now
 from specdec.measure.plan import Session, Visit
-from specdec.measure.run_row import count, failed_row, now, phase_columns, process_label, reason_of
+from specdec.measure.run_row import count, failed_row, phase_columns, process_label, reason_of
 from specdec.records.rows import Row
 from specdec.storage import sha256_json
 
