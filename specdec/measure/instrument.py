@@ -13,17 +13,8 @@ import torch
 
 from specdec.decode.committed import Committed
 from specdec.decode.engine import Engine
-from specdec.decode.parts import (
-    Acceptance,
-    ChainRule,
-    Draft,
-    Drafter,
-    Judgement,
-    Ledger,
-    Outcome,
-    Tally,
-    Verifier,
-)
+from specdec.decode.parts import ChainRule, Draft, Judgement, Outcome
+from specdec.decode.wrapping import WrappedAcceptance, WrappedDrafter, WrappedLedger, WrappedVerifier
 from specdec.measure.clocks import Clock
 
 
@@ -80,78 +71,52 @@ LEVELS: dict[str, Callable[[Engine, Probe], Engine]] = {"off": _off, "phases": _
 
 
 @dataclass
-class _TimedDrafter:
-    inner: Drafter
+class _TimedDrafter(WrappedDrafter):
     probe: Probe
-
-    @property
-    def tally(self) -> Tally:
-        return self.inner.tally
-
-    def begin(self, committed: Committed) -> None:
-        self.inner.begin(committed)
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         with self.probe.span("draft_ns"):
-            return self.inner.propose(committed, k, rule)
+            return super().propose(committed, k, rule)
 
     def settle(self, committed: Committed) -> None:
         with self.probe.span("settle_ns"):
-            self.inner.settle(committed)
+            super().settle(committed)
 
 
 @dataclass
-class _TimedVerifier:
-    inner: Verifier
+class _TimedVerifier(WrappedVerifier):
     probe: Probe
-
-    @property
-    def tally(self) -> Tally:
-        return self.inner.tally
 
     def begin(self, prompt: torch.Tensor) -> torch.Tensor:
         with self.probe.span("target_prefill_ns"):
-            return self.inner.begin(prompt)
+            return super().begin(prompt)
 
     def restore(self, committed: Committed) -> None:
         with self.probe.span("settle_ns"):  # a repair forward is the price of the last round's rejection
-            self.inner.restore(committed)
+            super().restore(committed)
 
     def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
         with self.probe.span("verify_ns"):
-            return self.inner.score(committed, draft)
+            return super().score(committed, draft)
 
     def settle(self, committed: Committed, n_own: int) -> None:
         with self.probe.span("settle_ns"):
-            self.inner.settle(committed, n_own)
+            super().settle(committed, n_own)
 
 
 @dataclass
-class _TimedAcceptance:
-    inner: Acceptance
+class _TimedAcceptance(WrappedAcceptance):
     probe: Probe
-
-    @property
-    def lossless(self) -> bool:
-        return self.inner.lossless
-
-    @property
-    def text_valid(self) -> bool:
-        return self.inner.text_valid
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         with self.probe.span("judge_ns"):
-            return self.inner.judge(draft, logits)
+            return super().judge(draft, logits)
 
 
 @dataclass
-class _TimedLedger:
-    inner: Ledger
+class _TimedLedger(WrappedLedger):
     probe: Probe
-
-    def begin(self, committed: Committed) -> None:
-        self.inner.begin(committed)
 
     def learn(self, committed: Committed, judgement: Judgement, draft: Draft) -> Sequence[Outcome]:
         with self.probe.span("judge_ns"):
-            return self.inner.learn(committed, judgement, draft)
+            return super().learn(committed, judgement, draft)
