@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from specdec.analysis.run import documents
+from specdec.analysis.step_costs import read_step_times
 from specdec.analysis.tables_in import input_hashes, read_observations
 from specdec.config.study import Analysis
 from specdec.errors import GateFailed, RecordError
@@ -62,8 +63,16 @@ def audit(results: Path) -> list[str]:
         "observations": folder / "observations" / "observations.parquet",
     }
     runs = {name: read_runs(tables[name]) for name in ("sweep", "timing")}
-    made = documents(_settings(noted, folder), runs["sweep"], runs["timing"], read_observations(tables["observations"]))
-    hashes = input_hashes(**tables)
+    step_costs = folder / STEP_COSTS if (folder / STEP_COSTS).exists() else None
+    made = documents(
+        _settings(noted, folder),
+        runs["sweep"],
+        runs["timing"],
+        read_observations(tables["observations"]),
+        read_step_times(step_costs) if step_costs else None,
+    )
+    hashes = input_hashes(**tables, step_costs=step_costs)
+    tables |= {"step_costs": folder / STEP_COSTS}
     changed = [f"{tables[n]} is not the table that was analysed" for n in hashes if hashes[n] != noted["inputs"].get(n)]
     torn = [fault for name in runs for fault in _cell_faults(tables[name], runs[name])]
     return claim_faults(noted["claims"], made["claims"]["claims"]) + torn + changed

@@ -4,13 +4,14 @@ A fault in a drafter's cache never changes greedy output, it only lowers accepta
 lengths are compared with the committed tokens after every round.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
 from specdec.decode.committed import Committed
 from specdec.decode.engine import Engine
-from specdec.decode.parts import Acceptance, ChainRule, Draft, Drafter, Judgement, Tally, Verifier
+from specdec.decode.parts import ChainRule, Draft, Judgement
+from specdec.decode.wrapping import WrappedAcceptance, WrappedDrafter, WrappedVerifier
 
 
 class ContractError(AssertionError):
@@ -33,27 +34,19 @@ def require(condition: bool, what: str) -> None:
         raise ContractError(what)
 
 
-@dataclass
-class CheckedDrafter:
+class CheckedDrafter(WrappedDrafter):
     """Draft shape, type and length; cache length afterwards."""
-
-    inner: Drafter
-
-    @property
-    def tally(self) -> Tally:
-        """The drafter's own tally."""
-        return self.inner.tally
 
     def begin(self, committed: Committed) -> None:
         """Only the prompt may be committed when a generation begins."""
         require(committed.n_emitted == 0, f"begin after {committed.n_emitted} emitted tokens")
-        self.inner.begin(committed)
+        super().begin(committed)
         self._check_cache(committed, committed.n_prompt, committed.n_prompt)
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         """At most ``k`` int64 ids with as many finite signals, or none."""
         require(k >= 0, f"asked for {k} draft tokens")
-        draft = self.inner.propose(committed, k, rule)
+        draft = super().propose(committed, k, rule)
         require(draft.size <= k, f"{draft.size} tokens drafted, {k} asked")
         require(draft.tokens.dtype == torch.int64 and draft.tokens.dim() == 1, "draft tokens are not int64 [d]")
         if draft.signals is not None:
@@ -63,39 +56,27 @@ class CheckedDrafter:
 
     def settle(self, committed: Committed) -> None:
         """Case K4: afterwards the draft cache holds committed - 1 tokens, or fewer where it must catch up."""
-        self.inner.settle(committed)
+        super().settle(committed)
         self._check_cache(committed, 0, len(committed) - 1)
 
     def _check_cache(self, committed: Committed, low: int, high: int) -> None:
-        cache = getattr(self.inner, "cache", None)
-        if cache is not None:
-            require(low <= cache.length <= high, f"draft cache holds {cache.length} of {len(committed)} tokens")
+        if self.cache is not None:
+            held = self.cache.length
+            require(low <= held <= high, f"draft cache holds {held} of {len(committed)} tokens")
 
 
-@dataclass
-class CheckedVerifier:
+class CheckedVerifier(WrappedVerifier):
     """Logit shape and finiteness; cache length afterwards."""
-
-    inner: Verifier
-
-    @property
-    def tally(self) -> Tally:
-        """The verifier's own tally."""
-        return self.inner.tally
 
     def begin(self, prompt: torch.Tensor) -> torch.Tensor:
         """One row of logits."""
-        logits = self.inner.begin(prompt)
+        logits = super().begin(prompt)
         require(logits.dim() == 2 and logits.shape[0] == 1, f"prefill gave logits {list(logits.shape)}, not [1, V]")
         return logits
 
-    def restore(self, committed: Committed) -> None:
-        """Pass on."""
-        self.inner.restore(committed)
-
     def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
         """``d + 1`` finite rows."""
-        logits = self.inner.score(committed, draft)
+        logits = super().score(committed, draft)
         require(logits.shape[0] == draft.size + 1, f"{logits.shape[0]} rows for {draft.size} drafted tokens")
         require(bool(torch.isfinite(logits).all()), "logits are not finite")
         return logits
@@ -103,32 +84,19 @@ class CheckedVerifier:
     def settle(self, committed: Committed, n_own: int) -> None:
         """Case K4: the target cache holds committed - 1 tokens (``saved_next``: all but its own token)."""
         require(n_own in (0, 1), f"{n_own} tokens of the target's own in one round")
-        self.inner.settle(committed, n_own)
-        cache = getattr(self.inner, "cache", None)
-        if cache is not None:
+        super().settle(committed, n_own)
+        if self.cache is not None:
+            held = self.cache.length
             allowed = {len(committed) - 1, len(committed) - n_own}
-            require(cache.length in allowed, f"target cache holds {cache.length} of {len(committed)} tokens")
+            require(held in allowed, f"target cache holds {held} of {len(committed)} tokens")
 
 
-@dataclass
-class CheckedAcceptance:
+class CheckedAcceptance(WrappedAcceptance):
     """Count and kept tokens."""
-
-    inner: Acceptance
-
-    @property
-    def lossless(self) -> bool:
-        """Whether the rule keeps the target's own tokens."""
-        return self.inner.lossless
-
-    @property
-    def text_valid(self) -> bool:
-        """Whether the kept text means anything."""
-        return self.inner.text_valid
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """0 .. d accepted, ``d + 1`` tokens; a lossless rule keeps nothing but the target's choices."""
-        judgement = self.inner.judge(draft, logits)
+        judgement = super().judge(draft, logits)
         n_accepted = int(judgement.n_accepted)
         require(judgement.tokens.shape[0] == draft.size + 1, "a judgement holds d + 1 tokens")
         require(0 <= n_accepted <= draft.size, f"{n_accepted} of {draft.size} accepted")

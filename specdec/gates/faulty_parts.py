@@ -7,90 +7,45 @@ import torch
 
 from specdec.decode.committed import Committed
 from specdec.decode.limits import Limits
-from specdec.decode.parts import Acceptance, ChainRule, Draft, Drafter, Judgement, Tally, Verifier
-from specdec.models.executor import Cache
+from specdec.decode.parts import ChainRule, Draft, Judgement
+from specdec.decode.wrapping import WrappedAcceptance, WrappedDrafter, WrappedVerifier
 
 
-@dataclass
-class ShiftedRows:
+class ShiftedRows(WrappedVerifier):
     """A verifier whose block rows are one too late."""
-
-    inner: Verifier
-
-    @property
-    def tally(self) -> Tally:
-        """The inner verifier's."""
-        return self.inner.tally
-
-    @property
-    def cache(self) -> Cache | None:
-        """The inner verifier's."""
-        return getattr(self.inner, "cache", None)
-
-    def begin(self, prompt: torch.Tensor) -> torch.Tensor:
-        """Pass on."""
-        return self.inner.begin(prompt)
-
-    def restore(self, committed: Committed) -> None:
-        """Pass on."""
-        self.inner.restore(committed)
 
     def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
         """Row ``i`` where row ``i - 1`` belongs."""
-        return self.inner.score(committed, draft).roll(-1, 0)
-
-    def settle(self, committed: Committed, n_own: int) -> None:
-        """Pass on."""
-        self.inner.settle(committed, n_own)
+        return super().score(committed, draft).roll(-1, 0)
 
 
-@dataclass
-class KeepsRejected(ShiftedRows):
+class KeepsRejected(WrappedVerifier):
     """A verifier that never rolls back."""
-
-    def score(self, committed: Committed, draft: Draft) -> torch.Tensor:
-        """Pass on."""
-        return self.inner.score(committed, draft)
 
     def settle(self, committed: Committed, n_own: int) -> None:
         """Do nothing."""
 
 
 @dataclass
-class ForgetsPending:
+class ForgetsPending(WrappedDrafter):
     """A model drafter that feeds only the anchor, whatever its cache still lacks.
 
     With ``after_plain_only`` it does so only in the round after one without a draft.
     """
 
-    inner: Drafter
     after_plain_only: bool
     _plain: bool = False
-
-    @property
-    def tally(self) -> Tally:
-        """The inner drafter's."""
-        return self.inner.tally
-
-    @property
-    def cache(self) -> Cache | None:
-        """The inner drafter's."""
-        return getattr(self.inner, "cache", None)
 
     def begin(self, committed: Committed) -> None:
         """Pass on."""
         self._plain = False
-        self.inner.begin(committed)
+        super().begin(committed)
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         """Draft from a cache with a gap."""
         forgets = self._plain or not self.after_plain_only
         self._plain = k == 0
-        return self.inner.propose(_AnchorAlone(committed) if forgets else committed, k, rule)
-
-    def settle(self, committed: Committed) -> None:
-        """Pass on."""
-        self.inner.settle(committed)
+        return super().propose(_AnchorAlone(committed) if forgets else committed, k, rule)
 
 
 class _AnchorAlone(Committed):
@@ -103,27 +58,14 @@ class _AnchorAlone(Committed):
         return self.anchor
 
 
-@dataclass
-class HighestOfEqual:
+class HighestOfEqual(WrappedAcceptance):
     """An acceptance that breaks ties towards the highest id."""
-
-    inner: Acceptance
-
-    @property
-    def lossless(self) -> bool:
-        """As the inner rule claims."""
-        return self.inner.lossless
-
-    @property
-    def text_valid(self) -> bool:
-        """As the inner rule claims."""
-        return self.inner.text_valid
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """Judge with the vocabulary reversed, so that the last maximum is met first."""
         last = logits.shape[1] - 1
         mirrored = Draft(last - draft.tokens, draft.signals, draft.source)
-        judgement = self.inner.judge(mirrored, logits.flip(1))
+        judgement = super().judge(mirrored, logits.flip(1))
         return replace(judgement, tokens=last - judgement.tokens)
 
 

@@ -11,7 +11,8 @@ import torch
 
 from specdec.decode.committed import Committed
 from specdec.decode.controllers import FixedK
-from specdec.decode.parts import ChainRule, Draft, Drafter, Tally
+from specdec.decode.parts import ChainRule, Draft, Tally
+from specdec.decode.wrapping import WrappedDrafter
 from specdec.models.door import Door
 
 Script = Sequence[int | None]
@@ -74,36 +75,25 @@ class ScriptedDrafter:
 
 
 @dataclass
-class SabotagedDrafter:
+class SabotagedDrafter(WrappedDrafter):
     """Passes a real drafter's chain on with one token exchanged, after the drafter has run it.
 
     The drafter's cache then holds a token that is rejected, whatever the drafter is: with drafter = target the
     only rejections are the script's, so the count accepted in every round is known exactly.
     """
 
-    inner: Drafter
     script: Script
     n_vocabulary: int
     _round: int = 0
 
-    @property
-    def tally(self) -> Tally:
-        """The real drafter's."""
-        return self.inner.tally
-
-    @property
-    def cache(self) -> object:
-        """The real drafter's cache, for the contract checks."""
-        return getattr(self.inner, "cache", None)
-
     def begin(self, committed: Committed) -> None:
         """Begin the real drafter."""
         self._round = 0
-        self.inner.begin(committed)
+        super().begin(committed)
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         """The real chain with the script's mistake."""
-        draft = self.inner.propose(committed, k, rule)
+        draft = super().propose(committed, k, rule)
         wrong = self.script[self._round % len(self.script)]
         self._round += 1
         if wrong is None or wrong >= draft.size:
@@ -116,39 +106,20 @@ class SabotagedDrafter:
         """Settle the real drafter; after a rewind, back to the first round."""
         if committed.n_emitted <= 1:
             self._round = 0
-        self.inner.settle(committed)
+        super().settle(committed)
 
 
 @dataclass
-class RecordingDrafter:
+class RecordingDrafter(WrappedDrafter):
     """Hands every draft to ``record`` with the number of tokens emitted before it."""
 
-    inner: Drafter
     record: Callable[[int, list[int]], None]
-
-    @property
-    def tally(self) -> Tally:
-        """The inner drafter's."""
-        return self.inner.tally
-
-    @property
-    def cache(self) -> object:
-        """The inner drafter's cache, for the contract checks."""
-        return getattr(self.inner, "cache", None)
-
-    def begin(self, committed: Committed) -> None:
-        """Pass on."""
-        self.inner.begin(committed)
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         """Pass on and record."""
-        draft = self.inner.propose(committed, k, rule)
+        draft = super().propose(committed, k, rule)
         self.record(committed.n_emitted, draft.tokens.tolist())
         return draft
-
-    def settle(self, committed: Committed) -> None:
-        """Pass on."""
-        self.inner.settle(committed)
 
 
 def another(token: int, n_vocabulary: int) -> int:

@@ -45,7 +45,26 @@ def test_estimate_is_the_median_of_this_run_times_what_is_left(cells):
 def test_estimate_admits_contexts_not_yet_seen(cells):
     announce(Path(cells[0]), 1000.0)
     finish(cells[0], 1002.0)
-    assert announce(Path(cells[1]), 1002.0).endswith("about 14 s to go (other contexts not yet seen)")
+    assert announce(Path(cells[1]), 1002.0).endswith(
+        "about 14 s to go (a rough guess: other kinds of cells not yet seen)"
+    )
+
+
+def test_another_phase_is_guessed_by_its_generations(tmp_path, monkeypatch):
+    """Smoke: a sweep cell and a timing cell differ in arms and repeats; a guess must weigh that."""
+    monkeypatch.chdir(tmp_path)
+    study = load_study(ROOT / "studies/smoke.yaml")
+    layout = Layout(study)
+    sweep, timing = layout.cells("sweep"), layout.cells("timing")[:1]
+    plan(layout, {*sweep, *timing})
+    for cell in sweep:
+        announce(Path(cell), 1000.0)
+        finish(cell, 1100.0)
+    section, other = study.sweep, study.timing
+    per_generation = 100.0 / (len(section.arms) * 2 * section.blocks * (section.warmups + section.repeats))
+    seconds = per_generation * len(other.arms) * 2 * other.blocks * (other.warmups + other.repeats)
+    about = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+    assert f"about {about} to go" in announce(Path(timing[0]), 1100.0)
 
 
 def test_results_of_an_earlier_run_are_not_counted(cells):
