@@ -232,3 +232,13 @@ def changed(runs: pd.DataFrame, where: Callable[[pd.DataFrame], pd.Series], **va
     for name, value in values.items():
         copy.loc[where(copy), name] = value
     return copy
+
+
+def step_costs(verify=1.1, draft=0.2):
+    rows = [
+        {"model": "target", "executor": "static", "context": 256, "q": q, "median_ns": ns, "n_bytes": 5e8}
+        for q, ns in ((1, STEP_NS), (2, verify * STEP_NS), (5, verify * STEP_NS))
+    ]
+    rows.append({"model": "drafter", "executor": "static", "context": 256, "q": 1, "median_ns": draft * STEP_NS})
+    rows[-1]["n_bytes"] = 1e8
+    return {"rows": rows, "bandwidth_bytes_per_s": {"median": 2.5e10}}

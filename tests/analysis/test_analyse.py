@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from simulated_runs import Machine, SimulatedArm, analysis_settings, observations, simulate, target_only
+from simulated_runs import Machine, SimulatedArm, analysis_settings, observations, simulate, step_costs, target_only
 
 from specdec.analysis import audit as audit_verb
 from specdec.analysis.audit import audit
@@ -33,6 +33,7 @@ def original(tmp_path_factory):
     sweep.to_csv(results / "sweep" / "runs.csv", index=False)
     timing.to_csv(results / "timing" / "runs.csv", index=False)
     observations().to_parquet(results / "observations" / "observations.parquet")
+    write_json(results / "timing" / "step_costs.json", step_costs())
     run(results)
     return results
 
@@ -44,7 +45,8 @@ def results(original, tmp_path):
 
 def run(results, **settings):
     tables = (results / "sweep/runs.csv", results / "timing/runs.csv", results / "observations/observations.parquet")
-    analyse(analysis_settings(**settings), *tables, results / "analysis")
+    steps = results / "timing" / "step_costs.json"
+    analyse(analysis_settings(**settings), *tables, results / "analysis", steps if steps.exists() else None)
 
 
 def edit(path, column, row, change):
@@ -131,6 +133,16 @@ def test_an_untouched_study_passes_the_audit(results, capsys):
     assert audit(results) == []
     assert audit_verb.run(_options(results)) == 0
     assert "all hold" in capsys.readouterr().out
+
+
+def test_edited_step_costs_fail_the_audit(results):
+    path = results / "timing" / "step_costs.json"
+    content = read_json(path)
+    content["bandwidth_bytes_per_s"]["median"] *= 2
+    write_json(path, content)
+    faults = audit(results)
+    assert any("baseline_bandwidth_share" in fault for fault in faults)
+    assert f"{path} is not the table that was analysed" in faults
 
 
 @pytest.mark.parametrize("row", [1, 40, 170])

@@ -1,7 +1,7 @@
 """The measured cost split closes on wall time and predicts families it was not fitted to."""
 
 import pytest
-from simulated_runs import STEP_NS, Machine, SimulatedArm, analysis_settings, simulate, target_only
+from simulated_runs import STEP_NS, Machine, SimulatedArm, analysis_settings, simulate, step_costs, target_only
 
 from specdec.analysis.comparison import compare
 from specdec.analysis.cost_model import cost_entry
@@ -79,14 +79,8 @@ def test_break_even_draft_cost_is_where_the_round_pays_for_itself(runs):
     assert cost == pytest.approx(found["tokens_per_round"])
 
 
-def benchmark(verify=1.1, draft=0.2):
-    rows = [
-        {"model": "target", "executor": "static", "context": 256, "q": q, "median_ns": ns, "n_bytes": 5e8}
-        for q, ns in ((1, STEP_NS), (2, verify * STEP_NS), (5, verify * STEP_NS))
-    ]
-    rows.append({"model": "drafter", "executor": "static", "context": 256, "q": 1, "median_ns": draft * STEP_NS})
-    rows[-1]["n_bytes"] = 1e8
-    return step_times({"rows": rows, "bandwidth_bytes_per_s": {"median": 2.5e10}})
+def benchmark(**changes):
+    return step_times(step_costs(**changes))
 
 
 def test_step_costs_measured_apart_predict_the_ratio(runs):
