@@ -33,9 +33,9 @@ class Layout:
             "models": [f"{name}/model.json" for name in sorted(self.study.models)],
             "prompts": ["development.jsonl", "held_out.jsonl"],
             "gates": [*(f"{gate}.json" for gate in GATES), "passed.json"],
-            "observations": ["observations.parquet", "summary.json"],
-            "sweep": ["runs.csv"],
-            "timing": ["design.json", "runs.csv", "step_costs.json"],
+            "observations": ["observations.parquet", "summary.json", "settings.json"],
+            "sweep": ["runs.csv", "settings.json"],
+            "timing": ["design.json", "runs.csv", "settings.json", "step_costs.json"],
             "analysis": [*(f"{name}.json" for name in ANALYSES), "speedup.csv"],
             "report": ["index.html", "report.md"],
         }[phase]

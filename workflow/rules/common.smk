@@ -53,3 +53,13 @@ def frozen_design(wildcards):
 def as_json(**values):
     """One stable string: what a job is given, and what Snakemake compares between runs."""
     return json.dumps(values, sort_keys=True)
+
+
+def settings(phase, **own):
+    """Parameters of a measuring phase; which cells there are (`families`) is no parameter of a cell."""
+    section = {
+        key: value
+        for key, value in config[phase].items()
+        if phase != "sweep" or key != "families"
+    }
+    return as_json(engine=config["engine"], **{phase: {**section, **own}})

@@ -8,6 +8,7 @@ rule observe:
         cards=LAYOUT.cards(LAYOUT.models_observed()),
         prompts="results/prompts/development.jsonl",
         gates=gates_passed,
+        settings="results/observations/settings.json",
     output:
         table="results/observations/observations.parquet",
         summary="results/observations/summary.json",
@@ -22,7 +23,7 @@ rule observe:
         mem_mb=8000,
     params:
         code=CODE["observations"]["observe"],
-        values=as_json(engine=config["engine"], observations=config["observations"]),
+        values=settings("observations"),
     shell:
         "specdec observe --params {params.values:q} --models results/models --prompts {input.prompts} "
         "--out {output.table} --summary {output.summary} > {log} 2>&1"

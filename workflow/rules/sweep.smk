@@ -11,6 +11,7 @@ rule sweep_cell:
         cards=LAYOUT.cards(LAYOUT.models_timed("sweep")),
         prompt=f"results/prompts/cells/{config['sweep']['context']}/{{family}}.jsonl",
         gates=gates_passed,
+        settings="results/sweep/settings.json",
     output:
         "results/sweep/cells/{family}.jsonl",
     log:
@@ -25,10 +26,7 @@ rule sweep_cell:
         code=CODE["sweep"]["time_cell"],
         context=config["sweep"]["context"],
         # the cell's own family alone, so that a new one re-measures nobody else
-        values=lambda wildcards: as_json(
-            engine=config["engine"],
-            sweep={**config["sweep"], "families": [wildcards.family]},
-        ),
+        values=lambda wildcards: settings("sweep", families=[wildcards.family]),
     shell:
         "specdec progress {output} ; "
         "specdec time-cell --phase sweep --context {params.context} --family {wildcards.family} "

@@ -9,6 +9,7 @@ checkpoint freeze_design:
         cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
         held_out="results/prompts/held_out.jsonl",
         gates=gates_passed,
+        settings="results/timing/settings.json",
         study=ancient(str(workflow.configfiles[-1])),
     output:
         "results/timing/design.json",
@@ -18,7 +19,7 @@ checkpoint freeze_design:
         "../envs/specdec.yaml"
     params:
         code=CODE["timing"]["freeze"],
-        values=as_json(engine=config["engine"], timing=config["timing"]),
+        values=settings("timing"),
     shell:
         "specdec freeze --params {params.values:q} --study {input.study} --models results/models "
         "--held-out {input.held_out} --out {output} > {log} 2>&1"
@@ -32,6 +33,7 @@ rule timing_cell:
         cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
         prompt="results/prompts/cells/{context}/{family}.jsonl",
         gates=gates_passed,
+        settings="results/timing/settings.json",
         design=frozen_design,
     output:
         "results/timing/cells/{context}/{family}.jsonl",
@@ -45,7 +47,7 @@ rule timing_cell:
         mem_mb=8000,
     params:
         code=CODE["timing"]["time_cell"],
-        values=as_json(engine=config["engine"], timing=config["timing"]),
+        values=settings("timing"),
     shell:
         "specdec progress {output} ; "
         "specdec time-cell --phase timing --context {wildcards.context} --family {wildcards.family} "
@@ -58,6 +60,7 @@ rule step_costs:
         environment="results/environment/environment.json",
         cards=LAYOUT.cards(LAYOUT.models_timed("timing")),
         gates=gates_passed,
+        settings="results/timing/settings.json",
     output:
         "results/timing/step_costs.json",
     log:
@@ -71,7 +74,7 @@ rule step_costs:
     params:
         code=CODE["timing"]["step_costs"],
         contexts=sorted(config["prompts"]["contexts"]),
-        values=as_json(engine=config["engine"], timing=config["timing"]),
+        values=settings("timing"),
     shell:
         "specdec step-costs --params {params.values:q} --contexts {params.contexts} "
         "--environment {input.environment} --models results/models --out {output} > {log} 2>&1"

@@ -1,0 +1,353 @@
+"""Snakemake and DVC agree about the real pipeline, in both directions, through everything that users do.
+
+One tiny study is run once; each test works in its own copy of it. "Agree" is: ``dvc status`` is clean and
+``snakemake -n`` has nothing to do. Nothing is activated: programs are called by their path, as after
+``make reproduce``.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from specdec.pipeline.table import PHASES
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+
+FAMILIES = ["explain_process", "write_email"]
+
+
+class Workspace:
+    """A copy of the repository with its own git, DVC cache, results and lock folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        kept = {k: v for k, v in os.environ.items() if k not in {"DVC_STAGE", "VIRTUAL_ENV", "PYTHONHASHSEED"}}
+        self.environment = {
+            **kept,
+            # the copy's own code, although the environment has the repository installed
+            "PYTHONPATH": str(folder),
+            "XDG_RUNTIME_DIR": str(folder.parent / "run"),
+            "OMP_NUM_THREADS": "1",
+            "PATH": os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if Path(p) != BIN),
+        }
+
+    def run(self, program, *arguments, code=0, **environment):
+        done = subprocess.run(
+            [str(BIN / program) if program in {"snakemake", "dvc", "specdec"} else program, *arguments],
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        assert code is None or done.returncode == code, done.stdout[-6000:]
+        return done.stdout
+
+    def start(self, program, *arguments):
+        """A process group of its own, to be killed whole."""
+        return subprocess.Popen(
+            [str(BIN / program), *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def snakemake(self, *arguments):
+        return rules(self.run("snakemake", "--cores", "1", *arguments))
+
+    def planned(self, **environment):
+        return self.run("snakemake", "-n", **environment)
+
+    def repro(self):
+        return rules(self.run("dvc", "repro"))
+
+    def commit(self):
+        self.run("git", "add", "-A")
+        self.run("git", "commit", "-qm", "study", "--allow-empty")
+
+    def edit(self, key, value):
+        path = self.folder / "params.yaml"
+        values = yaml.safe_load(path.read_text())
+        holder = values
+        *above, last = key.split(".")
+        for step in above:
+            holder = holder[step]
+        holder[last] = value
+        path.write_text(yaml.safe_dump(values, sort_keys=False))
+
+    def replace(self, name, old, new):
+        path = self.folder / name
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+
+    def files(self):
+        results = self.folder / "results"
+        return {p.relative_to(results).as_posix(): p.read_bytes() for p in results.rglob("*") if p.is_file()}
+
+
+def rules(output):
+    """Rules that were executed, each as often as it was."""
+    return sorted(re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):", output, re.MULTILINE))
+
+
+def measured(executed):
+    return [rule for rule in executed if rule in {"sweep_cell", "timing_cell", "step_costs"}]
+
+
+def assert_agree(work):
+    status = work.run("dvc", "status").strip().splitlines()[-1]
+    assert status == "Data and pipelines are up to date.", work.run("dvc", "status")
+    planned = work.planned()
+    assert "Nothing to be done" in planned, planned[-4000:]
+
+
+def tiny_study():
+    values = yaml.safe_load((ROOT / "studies/smoke.yaml").read_text())
+    values["prompts"] |= {"contexts": [512], "development": ["explain_concept"], "held_out": FAMILIES}
+    values["gates"] |= {"families": ["explain_concept"], "new_tokens": 6, "ks": [1, 2]}
+    values["observations"] |= {"new_tokens": 6, "k_max": 2}
+    values["engine"]["max_new_tokens"] = 8
+    for section, arms in {"sweep": ("target_only", "k2"), "timing": ("target_only", "draft_k2")}.items():
+        values[section]["arms"] = {name: values[section]["arms"][name] for name in arms}
+    values["timing"]["repeats"] = 1
+    values["analysis"] |= {"resamples": 200, "min_families": 2}
+    return values
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The study, run once by plain Snakemake and committed."""
+    work = Workspace(tmp_path_factory.mktemp("finished") / "repository")
+    listing = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True, capture_output=True, check=True
+    ).stdout.splitlines()
+    for name in listing:
+        if (ROOT / name).is_file() and not name.startswith(("tests/", "docs/", "benchmarks/")):
+            target = work.folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target)
+    (work.folder / "params.yaml").write_text(yaml.safe_dump(tiny_study(), sort_keys=False))
+    subprocess.run([sys.executable, "-m", "specdec.pipeline"], cwd=work.folder, env=work.environment, check=True)
+    for command in (["init", "-qb", "main"], ["config", "user.name", "t"], ["config", "user.email", "t@example.org"]):
+        work.run("git", *command)
+    # where `make reproduce` puts the environment, and where the commands in dvc.yaml look for it
+    (work.folder / ".venv").symlink_to(BIN.parent)
+    (work.folder / ".git/info/exclude").write_text("/.venv\n")
+    work.commit()
+    work.first_output = work.run("snakemake", "--cores", "4")
+    work.commit()
+    return work
+
+
+@pytest.fixture
+def work(finished, tmp_path):
+    shutil.copytree(finished.folder, tmp_path / "repository", symlinks=True)
+    return Workspace(tmp_path / "repository")
+
+
+def test_a_fresh_run_leaves_both_idle(finished):
+    """Also case W2: another hash seed changes nothing."""
+    assert_agree(finished)
+    assert "Nothing to be done" in finished.planned(PYTHONHASHSEED="12345")
+
+
+def test_every_result_is_versioned_by_dvc_and_none_by_git(finished):
+    listing = json.loads(finished.run("dvc", "ls", "-R", "--json", "--dvc-only", ".", "results"))
+    assert {entry["path"] for entry in listing} == set(finished.files())
+    assert finished.run("git", "ls-files", "results", ".snakemake") == ""
+
+
+def test_no_rule_makes_a_file_that_closing_deletes(finished):
+    logs = [path.read_text() for path in (finished.folder / "logs/manifest").glob("*.log")]
+    assert logs == [""] * len(PHASES)
+
+
+def test_no_two_cells_were_timed_at_once(finished):
+    """Case W4, from what happened under ``--cores 4``: each cell was finished before the next one began."""
+    lines = [json.loads(line) for line in (finished.folder / "logs/progress.jsonl").read_text().splitlines()[1:]]
+    assert len(lines) == 3
+    ends = [(finished.folder / line["cell"]).stat().st_mtime for line in lines]
+    assert all(end <= line["started"] for end, line in zip(ends, lines[1:], strict=False))
+
+
+def test_the_console_says_which_cell_how_many_and_how_long(finished):
+    said = re.findall(r"timed cell (\d) of 3: \S+(.*)", finished.first_output)
+    assert [number for number, _ in said] == ["1", "2", "3"]
+    assert "to go" in said[2][1]
+
+
+def test_an_analysis_key_runs_analysis_and_report_alone_and_the_old_commit_comes_back(work):
+    before = work.files()
+    work.edit("analysis.confidence", 0.9)
+    executed = work.repro()
+    assert {"analyse", "render"} <= set(executed) <= {"analyse", "render", "close_phase", "analysis", "report"}
+    assert_agree(work)
+    work.commit()
+    work.run("git", "checkout", "-q", "HEAD~1")
+    work.run("dvc", "checkout")
+    assert work.files() == before
+    assert_agree(work)
+
+
+MAKE = {
+    "models.drafter.noise": {"fetch_model", "run_gate", "observe", "sweep_cell", "timing_cell", "analyse", "render"},
+    "seed": {"build_prompt", "run_gate", "observe", "sweep_cell", "timing_cell", "analyse", "render"},
+    "engine.prefill_chunk": {"run_gate", "observe", "sweep_cell", "timing_cell", "analyse", "render"},
+    "observations.new_tokens": {"observe", "analyse", "render"},
+    "sweep.repeats": {"sweep_cell", "analyse", "render"},
+    "timing.arms.draft_k2.controller.k": {"timing_cell", "analyse", "render"},
+    "analysis.confidence": {"analyse", "render"},
+    "report.title": {"render"},
+}
+
+
+@pytest.fixture(scope="module")
+def idle(finished, tmp_path_factory):
+    """A copy in which parameters change and nothing is run."""
+    folder = tmp_path_factory.mktemp("idle") / "repository"
+    shutil.copytree(finished.folder, folder, symlinks=True)
+    return Workspace(folder)
+
+
+@pytest.mark.parametrize("key", MAKE)
+def test_a_key_is_read_by_exactly_its_phases(idle, key):
+    """Case W3, for both tools: what ``snakemake -n`` and ``dvc status`` list when one value changes."""
+    values = yaml.safe_load((idle.folder / "params.yaml").read_text())
+    for step in key.split("."):
+        values = values[step]
+    idle.edit(key, values + 1 if isinstance(values, int) else 0.9 if isinstance(values, float) else "another")
+    planned = set(rules(idle.planned()))
+    stages = json.loads(idle.run("dvc", "status", "--json"))
+    idle.run("git", "checkout", "-q", "params.yaml")
+    assert planned & set().union(*MAKE.values()) == MAKE[key]
+    changed = {name for name, what in stages.items() if "params.yaml" in str(what)}
+    assert changed == {name for name, phase in PHASES.items() if key.split(".")[0] in phase.params}
+
+
+def test_a_comment_re_runs_no_measurement(work):
+    """Case W1."""
+    work.replace("specdec/analysis/run.py", '"""From the tables', '"""Once more from the tables')
+    assert work.repro() == []
+    assert_agree(work)
+    with (work.folder / "specdec/measure/session.py").open("a") as handle:
+        handle.write("\n# a comment\n")
+    assert "Nothing to be done" in work.planned()
+
+
+def test_a_lost_file_alone_is_made_again(work):
+    before = work.files()
+    (work.folder / "results/gates/tokens.json").unlink()
+    executed = work.snakemake()
+    assert executed.count("run_gate") == 1
+    assert measured(executed) == []
+    assert set(work.files()) == set(before)
+    assert_agree(work)
+
+
+def test_a_clone_pulls_and_re_runs_nothing(work, tmp_path):
+    """Case W7: restored results are complete, and a later run can overwrite them."""
+    work.run("dvc", "remote", "add", "-d", "store", str(tmp_path / "store"))
+    work.commit()
+    work.run("dvc", "push")
+    work.run("git", "clone", "-q", str(work.folder), str(tmp_path / "clone"))
+    clone = Workspace(tmp_path / "clone")
+    (clone.folder / ".venv").symlink_to(BIN.parent)
+    (clone.folder / ".git/info/exclude").write_text("/.venv\n")
+    clone.run("dvc", "pull")
+    assert clone.files() == work.files()
+    assert_agree(clone)
+    clone.edit("report.title", "In the clone")
+    assert set(clone.snakemake()) == {"render", "close_phase", "all"}
+    assert_agree(clone)
+
+
+def test_a_family_more_times_its_own_cells_and_a_family_less_leaves_nothing(work):
+    work.edit("prompts.held_out", [*FAMILIES, "list_making"])
+    executed = work.snakemake()
+    assert measured(executed) == ["timing_cell"]
+    assert_agree(work)
+    work.edit("prompts.held_out", FAMILIES)
+    assert measured(work.snakemake()) == []
+    assert [name for name in work.files() if "list_making" in name] == []
+    assert_agree(work)
+
+
+def test_a_failed_gate_stops_before_any_timing_and_the_old_study_comes_back(work):
+    """Case W5: what was recorded before stays recoverable."""
+    before = work.files()
+    work.replace(
+        "specdec/gates/run.py", "    checks = list(", "    from specdec.gates.planted import fail\n\n    checks = fail("
+    )
+    (work.folder / "specdec/gates/planted.py").write_text(
+        "from specdec.gates.result import Check\n\n\n"
+        "def fail(checks):\n    list(checks)\n"
+        "    return [Check(name='planted', status='fail', detail='a planted fault', evidence={'row': 7})]\n"
+    )
+    work.edit("timing.repeats", 2)
+    output = work.run("snakemake", "--cores", "1", code=1)
+    assert measured(rules(output)) == []
+    sentence = next(line for line in output.splitlines() if line.startswith("specdec: ") and "planted" in line)
+    assert "planted fault" in sentence
+    assert "Traceback" not in output
+    work.run("git", "checkout", "-q", "--", "specdec", "params.yaml")
+    work.run("dvc", "checkout", "-f")
+    assert work.files() == before
+    assert_agree(work)
+
+
+def test_another_machine_may_not_add_times_to_these(work):
+    """Case W6. The lock file's hash is part of the machine, so another lock is another machine."""
+    with (work.folder / "requirements.lock").open("a") as handle:
+        handle.write("# another set of versions\n")
+    assert "Nothing to be done" in work.planned()
+    (work.folder / "results/timing/cells/512/write_email.jsonl").unlink()
+    output = work.run("snakemake", "--cores", "1", code=1)
+    assert "`make remeasure` takes this machine" in output
+
+
+def test_a_killed_run_loses_the_cell_in_flight_alone(work):
+    """Case W8. ``kill -9`` once one of the two cells is finished and the next one has begun."""
+    work.edit("timing.repeats", 2)
+    progress = work.folder / "logs/progress.jsonl"
+    progress.unlink()
+    process = work.start("snakemake", "--cores", "1")
+    deadline = time.monotonic() + 300
+    while not (progress.exists() and len(progress.read_text().splitlines()) == 3):
+        assert process.poll() is None, process.communicate()[0][-3000:]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert "cannot be locked" in work.run("snakemake", "--cores", "1", code=1)
+    work.run("snakemake", "--unlock")
+    assert work.snakemake().count("timing_cell") == 1
+    assert_agree(work)
+
+
+def test_two_repros_at_once_do_not_mix(work):
+    """Case W9: the second says why not, or waits and finds nothing to do."""
+    work.edit("report.title", "Twice")
+    first, second = (work.start("dvc", "repro") for _ in range(2))
+    outputs = [process.communicate(timeout=300)[0] for process in (first, second)]
+    codes = {first.returncode, second.returncode}
+    assert 0 in codes, outputs
+    if codes != {0}:
+        loser = outputs[0] if first.returncode else outputs[1]
+        assert re.search(r"busy|lock", loser), loser
+    assert_agree(work)
