@@ -7,26 +7,21 @@ depend on ``q`` alone. Rolling back costs nothing at all: the position moved, an
 import torch
 
 from specdec.decode.committed import Committed, DeviceText
-from specdec.decode.parts import ChainRule, Draft, Tally
-from specdec.models.executor import Cache, PositionFree, prefill
+from specdec.decode.model_part import ModelPart
+from specdec.decode.parts import ChainRule, Draft
+from specdec.models.executor import PositionFree
 
 
-class DeviceVerifier:
+class DeviceVerifier(ModelPart):
     """Study A's block ``[anchor, d1 .. dd]`` at a device position."""
 
     def __init__(self, executor: PositionFree, n_extra: int, chunk: int) -> None:
+        super().__init__(executor, n_extra, chunk)
         self.executor = executor
-        self.tally = Tally()
-        self._cache: Cache | None = None
-        self._n_extra = n_extra
-        self._chunk = chunk
 
     def begin(self, prompt: torch.Tensor) -> torch.Tensor:
         """Prefill as every verifier does; logits ``[1, V]``."""
-        self._cache = self.executor.open(min(prompt.shape[0] + self._n_extra, self.executor.n_positions))
-        self.tally.clear()
-        self.tally.add("prefill", prompt.shape[0])
-        return prefill(self.executor, prompt, self._cache, self._chunk)
+        return self.fill(prompt)
 
     def restore(self, committed: Committed) -> None:
         """Nothing is ever missing."""
@@ -36,13 +31,13 @@ class DeviceVerifier:
         text = _on_device(committed)
         block = torch.cat([text.anchor, draft.tokens])
         self.tally.add("verify", block.shape[0])
-        return self.executor.forward_at(block, text.position, _opened(self._cache), last_only=False)
+        return self.executor.forward_at(block, text.position, self.held, last_only=False)
 
     def settle(self, committed: Committed, n_own: int) -> None:
         """The position has moved already."""
 
 
-class DeviceModelDrafter:
+class DeviceModelDrafter(ModelPart):
     """A model's greedy chain at a device position.
 
     Its first forward always takes the last two tokens (catch-up policy ``fixed2``): the earlier one is new to the
@@ -50,20 +45,13 @@ class DeviceModelDrafter:
     """
 
     def __init__(self, executor: PositionFree, n_extra: int, chunk: int, source: str = "model") -> None:
+        super().__init__(executor, n_extra, chunk)
         self.executor = executor
         self.source = source
-        self.tally = Tally()
-        self._cache: Cache | None = None
-        self._n_extra = n_extra
-        self._chunk = chunk
 
     def begin(self, committed: Committed) -> None:
         """Prefill the drafter's cache with the prompt."""
-        prompt = committed.prompt
-        self._cache = self.executor.open(min(prompt.shape[0] + self._n_extra, self.executor.n_positions))
-        self.tally.clear()
-        self.tally.add("prefill", prompt.shape[0])
-        prefill(self.executor, prompt, self._cache, self._chunk)
+        self.fill(committed.prompt)
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         """``k`` tokens; for ``k`` = 0 the cache is still fed, so that it never falls behind by more than two."""
@@ -74,7 +62,7 @@ class DeviceModelDrafter:
         self.tally.add("draft" if k else "catch_up", 2)
         for _ in range(n_forwards - 1):
             self.tally.add("draft", 1)
-        tokens = self.executor.chain_at(window, start, _opened(self._cache), n_forwards)[:k]
+        tokens = self.executor.chain_at(window, start, self.held, n_forwards)[:k]
         return Draft(tokens, None, self.source if k else "none")
 
     def settle(self, committed: Committed) -> None:
@@ -85,9 +73,3 @@ def _on_device(committed: Committed) -> DeviceText:
     if not isinstance(committed, DeviceText):
         raise TypeError("a part with device positions needs a DeviceText; assemble gives it one")
     return committed
-
-
-def _opened(cache: Cache | None) -> Cache:
-    if cache is None:
-        raise RuntimeError("used before begin: call engine.prefill(prompt) first")
-    return cache

@@ -3,11 +3,12 @@
 import torch
 
 from specdec.decode.committed import Committed
-from specdec.decode.parts import Draft, Tally
-from specdec.models.executor import Cache, Executor, prefill
+from specdec.decode.model_part import HostModelPart
+from specdec.decode.parts import Draft
+from specdec.models.executor import Executor
 
 
-class AnchoredVerifier:
+class AnchoredVerifier(HostModelPart):
     """Study A's block: ``[anchor, d1 .. dd]``.
 
     The anchor (last committed token) rides at the head of the block, so its row judges ``d1`` and no
@@ -15,19 +16,9 @@ class AnchoredVerifier:
     committed token but the last.
     """
 
-    def __init__(self, executor: Executor, n_extra: int, chunk: int) -> None:
-        self.executor = executor
-        self.tally = Tally()
-        self.cache: Cache | None = None
-        self._n_extra = n_extra
-        self._chunk = chunk
-
     def begin(self, prompt: torch.Tensor) -> torch.Tensor:
         """Prefill; logits ``[1, V]`` of the first new token."""
-        self.cache = self.executor.open(min(prompt.shape[0] + self._n_extra, self.executor.n_positions))
-        self.tally.clear()
-        self.tally.add("prefill", prompt.shape[0])
-        return prefill(self.executor, prompt, self.cache, self._chunk)
+        return self.fill(prompt)
 
     def restore(self, committed: Committed) -> None:
         """Nothing is ever missing."""
@@ -36,14 +27,14 @@ class AnchoredVerifier:
         """Logits ``[d+1, V]`` of the block ``[anchor, draft]``."""
         block = torch.cat([committed.anchor, draft.tokens]) if draft.size else committed.anchor
         self.tally.add("verify", block.shape[0])
-        return self.executor.forward(block, len(committed) - 1, _opened(self.cache))
+        return self.executor.forward(block, len(committed) - 1, self.held)
 
     def settle(self, committed: Committed, n_own: int) -> None:
         """Keep all committed tokens but the anchor."""
-        _opened(self.cache).rollback(len(committed) - 1)
+        self.held.rollback(len(committed) - 1)
 
 
-class SavedNextVerifier:
+class SavedNextVerifier(HostModelPart):
     """Study B's block: ``[d1 .. dd]``, with the logits of the next token saved from before.
 
     The saved row judges ``d1``, row ``i`` of the block judges ``d(i+1)``, its last row is the bonus row. A token
@@ -52,26 +43,19 @@ class SavedNextVerifier:
     """
 
     def __init__(self, executor: Executor, n_extra: int, chunk: int) -> None:
-        self.executor = executor
-        self.tally = Tally()
-        self.cache: Cache | None = None
-        self._n_extra = n_extra
-        self._chunk = chunk
+        super().__init__(executor, n_extra, chunk)
         self._rows: torch.Tensor | None = None  # logits of the tokens from position _start on
         self._start = 0
 
     def begin(self, prompt: torch.Tensor) -> torch.Tensor:
         """Prefill; logits ``[1, V]`` of the first new token."""
-        self.cache = self.executor.open(min(prompt.shape[0] + self._n_extra, self.executor.n_positions))
-        self.tally.clear()
-        self.tally.add("prefill", prompt.shape[0])
-        logits = prefill(self.executor, prompt, self.cache, self._chunk)
+        logits = self.fill(prompt)
         self._keep(logits, prompt.shape[0] - 1)
         return logits
 
     def restore(self, committed: Committed) -> None:
         """Run committed tokens that the cache lacks, so that the next token's row is there to save."""
-        cache = _opened(self.cache)
+        cache = self.held
         missing = committed.since(cache.length)
         if missing.shape[0]:
             self.tally.add("repair", missing.shape[0])
@@ -84,13 +68,13 @@ class SavedNextVerifier:
         if draft.size == 0:
             return saved
         self.tally.add("verify", draft.size)
-        rows = self.executor.forward(draft.tokens, len(committed), _opened(self.cache))
+        rows = self.executor.forward(draft.tokens, len(committed), self.held)
         self._keep(rows, len(committed))
         return torch.cat([saved, rows])
 
     def settle(self, committed: Committed, n_own: int) -> None:
         """Drop rejected tokens; a token of the target's own stays missing until ``restore``."""
-        cache = _opened(self.cache)
+        cache = self.held
         cache.rollback(min(cache.length, len(committed) - n_own))
 
     def _keep(self, rows: torch.Tensor, start: int) -> None:
@@ -100,9 +84,3 @@ class SavedNextVerifier:
         if self._rows is None:
             raise RuntimeError("score before begin: call engine.prefill(prompt) first")
         return self._rows[position - self._start : position - self._start + 1]
-
-
-def _opened(cache: Cache | None) -> Cache:
-    if cache is None:
-        raise RuntimeError("verify before begin: call engine.prefill(prompt) first")
-    return cache

@@ -9,36 +9,29 @@ engine), or the first forward always takes two tokens (``fixed2``, one shape for
 import torch
 
 from specdec.decode.committed import Committed
-from specdec.decode.parts import ChainRule, Draft, Tally
-from specdec.models.executor import Cache, Executor, prefill
+from specdec.decode.model_part import HostModelPart
+from specdec.decode.parts import ChainRule, Draft
+from specdec.models.executor import Executor
 
 
-class ModelDrafter:
+class ModelDrafter(HostModelPart):
     """Greedy chain of a smaller model; a rule that looks at probabilities gets its signal of each token."""
 
     def __init__(
         self, executor: Executor, n_extra: int, chunk: int, catch_up: str = "lazy", source: str = "model"
     ) -> None:
-        self.executor = executor
+        super().__init__(executor, n_extra, chunk)
         self.source = source
-        self.tally = Tally()
-        self.cache: Cache | None = None
-        self._n_extra = n_extra
-        self._chunk = chunk
         self._catch_up = catch_up
         self._nothing = Draft(torch.empty(0, dtype=torch.int64, device=executor.device), None, "none")
 
     def begin(self, committed: Committed) -> None:
         """Prefill the drafter's cache with the prompt."""
-        prompt = committed.prompt
-        self.cache = self.executor.open(min(prompt.shape[0] + self._n_extra, self.executor.n_positions))
-        self.tally.clear()
-        self.tally.add("prefill", prompt.shape[0])
-        prefill(self.executor, prompt, self.cache, self._chunk)
+        self.fill(committed.prompt)
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         """Draft up to ``k`` tokens; fewer when the rule stops the chain or the drafter's positions end."""
-        cache = self._opened()
+        cache = self.held
         k = min(k, self.executor.n_positions - len(committed))
         if k <= 0:
             return self._nothing
@@ -61,7 +54,7 @@ class ModelDrafter:
 
     def settle(self, committed: Committed) -> None:
         """Drop rejected tokens; feed a pending one at once if the policy is ``eager``."""
-        cache = self._opened()
+        cache = self.held
         cache.rollback(min(cache.length, len(committed) - 1))
         pending = len(committed) - 1 - cache.length
         # behind the drafter's last position nothing is drafted any more, so nothing need catch up
@@ -72,8 +65,3 @@ class ModelDrafter:
     def _choose(self, logits: torch.Tensor, committed: Committed, depth: int) -> torch.Tensor:
         """The token drafted from logits ``[V]``, int64 ``[1]``."""
         return logits.argmax(dim=-1, keepdim=True)
-
-    def _opened(self) -> Cache:
-        if self.cache is None:
-            raise RuntimeError("propose before begin: call engine.prefill(prompt) first")
-        return self.cache
