@@ -14,6 +14,7 @@ import pandas as pd
 from specdec.analysis.claims import make_claims, make_metrics
 from specdec.analysis.comparison import Comparison, compare
 from specdec.analysis.cost_model import cost_entry
+from specdec.analysis.drift import drift
 from specdec.analysis.frozen import frozen_state
 from specdec.analysis.policy_choice import choose_policies
 from specdec.analysis.speedup import speedup_row
@@ -50,7 +51,8 @@ def analyse(
     observations : Path
         ``observations.parquet``.
     folder : Path
-        Receives ``speedup``, ``cost_model``, ``verdict``, ``policies``, ``tables``, ``claims``, ``metrics`` (.json).
+        Receives ``speedup``, ``cost_model``, ``verdict``, ``policies``, ``drift``, ``tables``, ``claims`` and
+        ``metrics`` (.json).
     step_costs : Path, optional
         ``step_costs.json`` of the micro-benchmark: memory limit of the baseline, independent prediction of R.
     design : Path, optional
@@ -101,6 +103,7 @@ def documents(
         "cost_model": version | {"contexts": _by_context(costs)},
         "verdict": version | verdict,
         "policies": version | {"contexts": policies},
+        "drift": version | {phase: drift(runs[phase]) for phase in runs},
         "tables": version | study_tables(speedup, {(e["phase"], e["context"], e["arm"]): e for e in costs}, summary),
         "claims": version | {"claims": make_claims(speedup, costs, verdict, summary, policies)},
         "metrics": make_metrics(speedup, verdict),

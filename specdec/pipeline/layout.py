@@ -11,7 +11,7 @@ from specdec.config.study import Builtin
 from specdec.pipeline.table import PHASES
 
 GATES = ("tokens", "alignment", "cache", "algorithm", "bf16")
-ANALYSES = ("speedup", "verdict", "cost_model", "policies", "tables", "claims", "metrics")
+ANALYSES = ("speedup", "verdict", "cost_model", "policies", "drift", "tables", "claims", "metrics")
 TEMPLATES = Path("report")
 
 

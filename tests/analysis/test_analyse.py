@@ -20,7 +20,7 @@ ARMS = [
     SimulatedArm("draft_k4", k=4, acceptance=0.7, draft=0.1, verify=1.1, host=0.02),
 ]
 MACHINE = Machine(noise=0.01, family_noise=0.3, drift=0.05)
-FILES = ("speedup", "cost_model", "verdict", "policies", "tables", "claims", "metrics")
+FILES = ("speedup", "cost_model", "verdict", "policies", "drift", "tables", "claims", "metrics")
 
 
 @pytest.fixture(scope="module")
