@@ -1,0 +1,160 @@
+"""A feature head: one decoder layer that drafts from what the target has just computed. Its form and its file.
+
+The head reads, for each position ``t`` from 1 on, the embedding of token ``x_t`` and the target's residual
+state at ``t - 1`` (before the final norm), and gives a residual state of its own, whose logits through the
+target's final norm and head rows predict ``x_(t+1)``; further down a chain its own state stands in for the target's
+(Li et al. 2024, EAGLE, arXiv:2401.15077, section 4). States of lower layers may be fused in (EAGLE-3,
+arXiv:2503.01840). Embedding, norm and head rows are the target's own and are not stored, so a head is a few
+megabytes and fits one set of weights alone.
+
+Position 0 has no state before it and gets no row: row ``i`` of a head holds ``(state of token i, token i + 1)``,
+in training, in the cache and at its rotary position alike. A zero state for token 0 would be one more key that
+training never saw: acceptance falls silently, as the tokens stay the target's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from specdec.errors import ModelError
+from specdec.models.architecture import Architecture
+from specdec.models.shapes import split_layer, tensor_shapes
+from specdec.models.weights import SINGLE, load_architecture, load_card
+from specdec.storage import read_json, replacing, write_json
+
+HEAD_CARD = "card.json"
+HEAD_KIND = "feature_head"
+SCHEMA_VERSION = 1
+JOIN = "join.weight"
+FUSE = "fuse.weight"
+VOCABULARY = "vocabulary"
+
+
+@dataclass(frozen=True)
+class HeadShape:
+    """What a head is made for: ``architecture`` of the target, ``fused_layers`` whose states are fused in.
+
+    A state of layer ``l`` is the residual stream behind that layer, ``0 <= l < n_layers - 1``. Features of a token are
+    ``[n_features, hidden]``: the fused layers in ascending order, then the last layer.
+    """
+
+    architecture: Architecture
+    fused_layers: tuple[int, ...] = ()
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The target's layers whose states are features, the last layer last."""
+        return (*self.fused_layers, self.architecture.n_layers - 1)
+
+    @property
+    def n_features(self) -> int:
+        """Number of states per token."""
+        return len(self.layers)
+
+    @property
+    def decoder(self) -> Architecture:
+        """The target's architecture with the head's single layer and a head of its own."""
+        return replace(self.architecture, n_layers=1, tied_head=False)
+
+    @property
+    def tensors(self) -> dict[str, tuple[int, ...]]:
+        """Name -> shape of every weight; the layer's are named as in transformers, linears are ``[out, in]``.
+
+        ``join.weight`` takes ``[embedding, state]``, each divided by its root mean square. ``fuse.weight`` maps the
+        fused states, divided likewise, to what is added to the last layer's.
+        """
+        hidden = self.architecture.hidden
+        layer = {name: shape for name, shape in tensor_shapes(self.decoder).items() if split_layer(name)}
+        fuse = {FUSE: (hidden, hidden * len(self.fused_layers))} if self.fused_layers else {}
+        return {JOIN: (hidden, 2 * hidden), **fuse, **layer}
+
+
+@dataclass(frozen=True)
+class HeadFile:
+    """A head as stored: ``weights`` by name, ``vocabulary`` int64 ``[n]`` of the ids that it drafts, its card."""
+
+    shape: HeadShape
+    weights: dict[str, torch.Tensor]
+    vocabulary: torch.Tensor
+    card: dict[str, Any]
+
+
+def save_head(
+    folder: Path,
+    target: Path,
+    weights: dict[str, torch.Tensor],
+    *,
+    fused_layers: Sequence[int] = (),
+    vocabulary: torch.Tensor,
+    about: dict[str, Any],
+) -> None:
+    """Write ``model.safetensors`` (BF16) and ``card.json`` of a head made for the model in the folder ``target``.
+
+    ``about`` is what the training has to tell (data, tokens, seed, acceptance); ``vocabulary`` int64 ``[n]``.
+    """
+    shape = HeadShape(load_architecture(target), tuple(fused_layers))
+    tensors = {name: tensor.detach().to("cpu", torch.bfloat16).contiguous() for name, tensor in weights.items()}
+    _check(tensors, vocabulary, shape, str(folder))
+    tensors[VOCABULARY] = vocabulary.to("cpu", torch.int32).contiguous()
+    with replacing(Path(folder) / SINGLE) as temporary:
+        save_file(tensors, temporary, metadata={"format": "pt"})
+    card = {
+        **about,
+        "schema_version": SCHEMA_VERSION,
+        "kind": HEAD_KIND,
+        "target_sha256": load_card(target)["weights_sha256"],
+        "fused_layers": list(shape.fused_layers),
+        "n_vocabulary": len(vocabulary),
+        "n_parameters": sum(tensor.numel() for name, tensor in tensors.items() if name != VOCABULARY),
+    }
+    write_json(Path(folder) / HEAD_CARD, card)
+
+
+def load_head(folder: Path, target: Path) -> HeadFile:
+    """Read a head for the model in the folder ``target``.
+
+    Raises
+    ------
+    ModelError
+        If the folder holds no head, the head was made for other weights, or its tensors do not fit.
+    """
+    folder = Path(folder)
+    if not (folder / HEAD_CARD).is_file():
+        raise ModelError(f"{folder / HEAD_CARD}: not found; name a folder that `specdec train-drafter` wrote")
+    card = read_json(folder / HEAD_CARD)
+    if card.get("kind") != HEAD_KIND:
+        raise ModelError(f"{folder / HEAD_CARD}: kind {card.get('kind')!r} is not {HEAD_KIND}; name another folder")
+    made_for, given = card.get("target_sha256"), load_card(target)["weights_sha256"]
+    if made_for != given:
+        raise ModelError(
+            f"{folder}: this head was trained for weights {made_for}, but the target in {target} has {given}; "
+            "use that target or train a head for this one (`specdec train-drafter`)"
+        )
+    shape = HeadShape(load_architecture(target), tuple(card["fused_layers"]))
+    try:
+        weights = load_file(folder / SINGLE)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{folder / SINGLE}: not a whole safetensors file ({error}); copy the folder again") from None
+    vocabulary = weights.pop(VOCABULARY, torch.empty(0)).to(torch.int64)
+    _check(weights, vocabulary, shape, str(folder))
+    return HeadFile(shape, weights, vocabulary, card)
+
+
+def _check(weights: dict[str, torch.Tensor], vocabulary: torch.Tensor, shape: HeadShape, origin: str) -> None:
+    expected = shape.tensors
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    for name in sorted(expected.keys() | found.keys()):
+        if expected.get(name) != found.get(name):
+            raise ModelError(
+                f"{origin}: {name} has shape {found.get(name)} where a head of this target has {expected.get(name)}; "
+                "train it again (`specdec train-drafter`)"
+            )
+    rows = shape.architecture.n_vocabulary
+    ids = vocabulary.unique()
+    if vocabulary.ndim != 1 or not 0 < len(ids) == len(vocabulary) or not 0 <= int(ids[0]) <= int(ids[-1]) < rows:
+        raise ModelError(f"{origin}: {VOCABULARY} is no list of different ids below {rows}; train the head again")

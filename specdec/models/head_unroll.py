@@ -1,0 +1,134 @@
+"""The feature head over whole texts at once, as training needs it: a batch axis, gradients, every depth of a chain.
+
+Apart from serving (``specdec.models.head_executor``), which runs a few rows over a cache; a test holds the two to
+equal states. At depth ``d`` row ``i`` of a text stands for the ``d``-th draft forward of the chain that began at row
+``i - d + 1``: it reads token ``i + 1`` and the head's own state of depth ``d - 1`` at row ``i - 1``, and attends to
+true rows up to ``i - d + 1`` and to one row of each depth behind them, just what the cache of a chain holds (the
+"training-time test" of EAGLE-3, arXiv:2503.01840, section 3.1).
+"""
+
+from collections.abc import Iterator
+
+import torch
+import torch.nn.functional as F
+
+from specdec.models.architecture import Architecture
+from specdec.models.feature_head import FUSE, JOIN, HeadShape
+from specdec.models.rope import rope_tables, rotate
+
+Weights = dict[str, torch.Tensor]
+LAYER = "model.layers.0."
+
+
+def unroll(
+    weights: Weights, shape: HeadShape, embedded: torch.Tensor, features: torch.Tensor, n_depths: int
+) -> Iterator[torch.Tensor]:
+    """States of the head at depth 1, 2 .. ``n_depths``, each ``[batch, n, hidden]`` before the final norm.
+
+    Parameters
+    ----------
+    weights : dict
+        By the names of ``HeadShape.tensors``; gradients flow where a weight requires them.
+    embedded : Tensor
+        ``[batch, n, hidden]``: row ``i`` is the embedding of token ``i + 1``.
+    features : Tensor
+        ``[batch, n, n_features, hidden]``: row ``i`` are the target's states of token ``i``, before the final norm.
+
+    Yields
+    ------
+    Tensor
+        Row ``i`` predicts token ``i + 2``. Rows below ``d - 1`` of depth ``d`` stand for no chain: leave them out of
+        any loss.
+    """
+    architecture = shape.decoder
+    cosine, signed_sine = rope_tables(architecture, embedded.shape[1], embedded.dtype, embedded.device)
+    state = fused(weights, features, architecture.rms_eps)
+    keys: list[torch.Tensor] = []
+    values: list[torch.Tensor] = []
+    for _ in range(n_depths):
+        hidden = joined(weights, embedded, state, architecture.rms_eps)
+        query, key, value = _heads(weights, architecture, hidden, cosine, signed_sine)
+        keys.append(key)
+        values.append(value)
+        hidden = hidden + _linear(weights, "self_attn.o_proj", _attend(query, keys, values))
+        hidden = hidden + _mlp(weights, _norm(weights, "post_attention_layernorm", hidden, architecture.rms_eps))
+        yield hidden
+        state = _shifted(hidden, 1, 1)
+
+
+def fused(weights: Weights, features: torch.Tensor, eps: float) -> torch.Tensor:
+    """One state per token: ``[.., n_features, hidden] -> [.., hidden]``, of root mean square about one."""
+    scaled = unit(features, eps)
+    last = scaled[..., -1, :]
+    if FUSE not in weights:
+        return last
+    return last + F.linear(scaled[..., :-1, :].flatten(-2), weights[FUSE])
+
+
+def joined(weights: Weights, embedded: torch.Tensor, state: torch.Tensor, eps: float) -> torch.Tensor:
+    """What the layer reads: ``[.., hidden]`` and ``[.., hidden]`` to ``[.., hidden]``."""
+    return F.linear(torch.cat((unit(embedded, eps), unit(state, eps)), dim=-1), weights[JOIN])
+
+
+def unit(states: torch.Tensor, eps: float) -> torch.Tensor:
+    """States divided by their root mean square over the last dimension."""
+    return states * torch.rsqrt(states.float().square().mean(-1, keepdim=True) + eps).to(states.dtype)
+
+
+def _heads(
+    weights: Weights, a: Architecture, hidden: torch.Tensor, cosine: torch.Tensor, signed_sine: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Rotated queries and keys, values: each ``[batch, n_heads, n, head_dim]``, key heads repeated to the queries'."""
+    normed = _norm(weights, "input_layernorm", hidden, a.rms_eps)
+    query, key, value = (
+        _linear(weights, f"self_attn.{name}_proj", normed).unflatten(-1, (n_heads, a.head_dim))
+        for name, n_heads in (("q", a.n_heads), ("k", a.n_kv_heads), ("v", a.n_kv_heads))
+    )
+    if a.qk_norm:
+        query = _norm(weights, "self_attn.q_norm", query, a.rms_eps)
+        key = _norm(weights, "self_attn.k_norm", key, a.rms_eps)
+    query, key = rotate(query, cosine, signed_sine), rotate(key, cosine, signed_sine)
+    groups = a.n_heads // a.n_kv_heads
+    key, value = key.repeat_interleave(groups, -2), value.repeat_interleave(groups, -2)
+    return query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+
+
+def _attend(query: torch.Tensor, keys: list[torch.Tensor], values: list[torch.Tensor]) -> torch.Tensor:
+    """Attention at depth ``len(keys)``: ``[batch, n_heads, n, head_dim]`` to ``[batch, n, n_heads * head_dim]``."""
+    depth = len(keys)
+    if depth == 1:
+        seen = F.scaled_dot_product_attention(query, keys[0], values[0], is_causal=True)
+        return seen.transpose(1, 2).flatten(-2)
+    n, scale = query.shape[-2], query.shape[-1] ** -0.5
+    # true rows up to i - depth + 1, then of each depth j > 1 the one row i - (depth - j)
+    hidden = torch.ones(n, n, dtype=torch.bool, device=query.device).triu_(2 - depth)
+    true_scores = (query @ keys[0].transpose(-1, -2)).masked_fill(hidden, float("-inf"))
+    own_keys = [_shifted(keys[j], depth - 1 - j, -2) for j in range(1, depth)]
+    own_values = [_shifted(values[j], depth - 1 - j, -2) for j in range(1, depth)]
+    own_scores = [(query * key).sum(-1, keepdim=True) for key in own_keys]
+    shares = torch.softmax(torch.cat([true_scores, *own_scores], dim=-1) * scale, dim=-1)
+    seen = shares[..., :n] @ values[0]
+    for j, value in enumerate(own_values):
+        seen = seen + shares[..., n + j : n + j + 1] * value
+    return seen.transpose(1, 2).flatten(-2)
+
+
+def _mlp(weights: Weights, normed: torch.Tensor) -> torch.Tensor:
+    gate, up = _linear(weights, "mlp.gate_proj", normed), _linear(weights, "mlp.up_proj", normed)
+    return _linear(weights, "mlp.down_proj", F.silu(gate) * up)
+
+
+def _linear(weights: Weights, name: str, rows: torch.Tensor) -> torch.Tensor:
+    return F.linear(rows, weights[f"{LAYER}{name}.weight"], weights.get(f"{LAYER}{name}.bias"))
+
+
+def _norm(weights: Weights, name: str, states: torch.Tensor, eps: float) -> torch.Tensor:
+    return unit(states, eps) * weights[f"{LAYER}{name}.weight"]
+
+
+def _shifted(rows: torch.Tensor, by: int, dim: int) -> torch.Tensor:
+    """Rows moved ``by`` places to the right along ``dim``; zeros come in (they belong to no chain)."""
+    if by == 0:
+        return rows
+    moved = rows.narrow(dim, 0, max(rows.shape[dim] - by, 0))
+    return torch.cat((torch.zeros_like(rows.narrow(dim, 0, min(by, rows.shape[dim]))), moved), dim=dim)
