@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "decode": {"models"},
     "gates": {"decode", "models", "prompts", "records"},
     "measure": {"decode", "models", "prompts", "records"},
+    "mechanisms": {"measure", "decode", "models", "prompts", "records"},
     "analysis": {"records"},
     "report": {"records"},
     "generation": {"decode", "models", "prompts"},  # the library: one drafter on one prompt
@@ -27,6 +28,7 @@ MAY_IMPORT = {
     "cli": {
         "planning",
         "generation",
+        "mechanisms",
         "pipeline",
         "measure",
         "decode",

@@ -1,0 +1,1 @@
+"""The mechanism ladder in figures: rows and claims from what ``specdec.mechanisms`` measured."""

@@ -1,0 +1,115 @@
+"""The mechanism ladder: which cost eats the gain. One sub-section for each kind of measurement.
+
+The ladder's arms are the study's loop with one part swapped at a time; they follow from a drafter and a draft
+length, so that no study has to spell them out and no two of them can differ in more than they should.
+"""
+
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from specdec.config.arms import Arm
+from specdec.config.base import Section
+from specdec.config.drafting import K_MAX
+
+MECHANISMS = (
+    "phase_o",
+    "diagnosis",
+    "relaxed",
+    "all_accept",
+    "draft_free",
+    "graphs",
+    "attribution",
+    "peers",
+    "context",
+    "shape_twins",
+)
+LADDER = ("phase_o", "relaxed", "all_accept", "draft_free", "attribution")
+"""Mechanisms that are arms of one interleaved session, measured as cells."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Delta = Annotated[float, Field(ge=0)]
+
+
+class Ladder(Section):
+    """The arms of ``phase_o``, ``relaxed``, ``all_accept``, ``draft_free`` and ``attribution``, all in one session."""
+
+    contexts: list[Annotated[int, Field(ge=16)]] = Field(min_length=1)
+    families: list[Name] = Field(min_length=1)
+    drafter: Name
+    k: int = Field(ge=1, le=K_MAX)
+    new_tokens: int = Field(ge=2)
+    deltas: list[Delta] = Field(min_length=1)
+    blocks: int = Field(ge=1)
+    warmups: int = Field(ge=0)
+    repeats: int = Field(ge=1)
+    keep_caches: bool
+
+    @model_validator(mode="after")
+    def _check(self) -> "Ladder":
+        if self.deltas[0] != 0 or sorted(set(self.deltas)) != self.deltas:
+            raise ValueError(f"deltas {self.deltas} must ascend from 0.0, the strict rule that the others are held to")
+        return self
+
+    @cached_property
+    def arms(self) -> dict[str, Arm]:
+        """Every arm by name, the baseline ``target_only`` and the study's own arm ``study`` first."""
+        drafting = {"kind": "model", "model": self.drafter}
+        paid = {"kind": "paid_replay", "model": self.drafter}
+        recorded = {"kind": "recorded", "model": self.drafter}
+        free = {"kind": "replay"}
+        no_bonus = {"kind": "greedy", "bonus": False}
+        choices: dict[str, dict[str, Any]] = {
+            "study": {"drafter": drafting},
+            "per_token": {"drafter": drafting, "ledger": "per_token"},
+            "lagged": {"drafter": drafting, "ledger": "lagged"},
+            **{
+                relaxed_arm(delta): {
+                    "drafter": drafting,
+                    "acceptance": {"kind": "relaxed", "delta": delta, "bonus": True},
+                }
+                for delta in self.deltas
+            },
+            "forced": {"drafter": drafting, "acceptance": _forced(bonus=True)},
+            "forced_no_bonus": {"drafter": drafting, "acceptance": _forced(bonus=False)},
+            "paid_replay": {"drafter": paid},
+            "paid_replay_no_bonus": {"drafter": paid, "acceptance": no_bonus},
+            "recorded": {"drafter": recorded},
+            "recorded_per_token": {"drafter": recorded, "ledger": "per_token"},
+            "draft_free": {"drafter": free},
+            "draft_free_per_token": {"drafter": free, "ledger": "per_token"},
+        }
+        controller = {"kind": "fixed", "k": self.k}
+        target_only = Arm.model_validate({"drafter": {"kind": "none"}})
+        drafters = {name: Arm.model_validate({**parts, "controller": controller}) for name, parts in choices.items()}
+        return {"target_only": target_only, **drafters}
+
+
+class Mechanisms(Section):
+    """What is measured to explain the ratios. ``run`` names the mechanisms; the others are reported as skipped."""
+
+    run: list[
+        Literal[
+            "phase_o",
+            "diagnosis",
+            "relaxed",
+            "all_accept",
+            "draft_free",
+            "graphs",
+            "attribution",
+            "peers",
+            "context",
+            "shape_twins",
+        ]
+    ]
+    ladder: Ladder
+
+
+def relaxed_arm(delta: float) -> str:
+    """Name of the arm that accepts within ``delta`` logits of the target's top."""
+    return f"relaxed_{delta:g}".replace(".", "_").replace("-", "_").replace("+", "_")
+
+
+def _forced(bonus: bool) -> dict[str, Any]:
+    return {"kind": "forced", "rates": None, "bonus": bonus, "seed": 0}

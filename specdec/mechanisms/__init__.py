@@ -1,0 +1,1 @@
+"""The mechanism ladder, measured: which cost eats the gain. Its figures: ``specdec.analysis.mechanisms``."""
