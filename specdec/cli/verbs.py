@@ -34,6 +34,7 @@ VERBS: dict[str, Verb] = {
     "freeze": Verb("specdec.cli.freeze", "write down and hash the confirmatory design before it is timed"),
     "time-cell": Verb("specdec.cli.time_cell", "time every arm on one context and family"),
     "step-costs": Verb("specdec.cli.step_costs", "time single forwards against the machine's read bandwidth"),
+    "divergences": Verb("specdec.cli.divergences", "say where timed texts leave the target's own, and how nearly"),
     "collect": Verb("specdec.cli.collect", "join timed cells into one table"),
     "analyse": Verb("specdec.cli.analyse", "turn tables into ratios, intervals, costs and verdicts"),
     "report": Verb("specdec.cli.report", "render the report"),

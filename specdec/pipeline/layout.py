@@ -35,7 +35,7 @@ class Layout:
             "gates": [*(f"{gate}.json" for gate in GATES), "passed.json"],
             "observations": ["observations.parquet", "summary.json", "settings.json"],
             "sweep": ["runs.csv", "settings.json"],
-            "timing": ["design.json", "runs.csv", "settings.json", "step_costs.json"],
+            "timing": ["design.json", "divergences.json", "runs.csv", "settings.json", "step_costs.json"],
             "analysis": [*(f"{name}.json" for name in ANALYSES), "speedup.csv"],
             "report": ["index.html", "report.md"],
         }[phase]

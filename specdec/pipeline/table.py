@@ -42,11 +42,12 @@ PHASES: dict[str, Phase] = {
         needs=("environment", "models", "prompts", "gates"),
     ),
     "timing": Phase(
-        params=("engine", "timing"),
+        params=("engine", "timing", "gates.bf16.tie_ulps"),
         programs={
             "time_cell": "specdec.measure.cell",
             "freeze": "specdec.measure.design",
             "step_costs": "specdec.measure.step_plan",
+            "divergences": "specdec.gates.divergences",
             "collect": "specdec.records.tables",
         },
         needs=("environment", "models", "prompts", "gates"),

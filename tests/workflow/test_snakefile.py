@@ -84,6 +84,7 @@ def test_every_step_is_planned_once(plan):
         "step_costs": 1,
         "settings": 3,
         "freeze_design": 1,
+        "divergences": 1,
         "collect_sweep": 1,
         "collect_timing": 1,
         "analyse": 1,
@@ -95,8 +96,8 @@ def test_every_step_is_planned_once(plan):
 
 def test_timed_jobs_take_every_core_and_the_one_bench(plan):
     """Case W4: under ``--cores 8`` no two timed jobs, and nothing else beside one."""
-    timed = [block for rule, block in jobs(plan) if rule in {"sweep_cell", "timing_cell", "step_costs"}]
-    assert len(timed) == 10
+    timed = [block for rule, block in jobs(plan) if rule in {"sweep_cell", "timing_cell", "step_costs", "divergences"}]
+    assert len(timed) == 11
     for block in timed:
         assert "threads: 8\n" in block
         assert "bench=1" in block

@@ -80,6 +80,30 @@ rule step_costs:
         "--environment {input.environment} --models results/models --out {output} > {log} 2>&1"
 
 
+# After the timing, and with all cores, so that its forwards never run beside a measurement.
+rule divergences:
+    input:
+        cells=LAYOUT.cells("timing"),
+        cards=LAYOUT.cards(["target"]),
+        held_out="results/prompts/held_out.jsonl",
+    output:
+        "results/timing/divergences.json",
+    log:
+        "logs/timing/divergences.log",
+    conda:
+        "../envs/specdec.yaml"
+    threads: workflow.cores
+    resources:
+        bench=1,
+        mem_mb=8000,
+    params:
+        code=CODE["timing"]["divergences"],
+        values=as_json(engine=config["engine"], tie_ulps=config["gates"]["bf16"]["tie_ulps"]),
+    shell:
+        "specdec divergences --params {params.values:q} --models results/models "
+        "--held-out {input.held_out} --out {output} {input.cells} > {log} 2>&1"
+
+
 rule collect_timing:
     input:
         LAYOUT.cells("timing"),
