@@ -13,6 +13,7 @@ from specdec.config.study import Analysis, EngineSection, Timing
 from specdec.errors import RecordError
 from specdec.measure.cell import study_hash
 from specdec.measure.moment import now
+from specdec.measure.revision import revision
 from specdec.prompts.rows import Prompt, read_prompts
 from specdec.storage import read_json, sha256_json, write_json
 
@@ -40,6 +41,7 @@ def freeze(
         "schema_version": SCHEMA_VERSION,
         "design_hash": sha256_json({"design": design, "plan": plan}),
         "frozen_at": now(),
+        "project": revision(Path.cwd()),
         "design": design,
         "plan": plan,
     }
