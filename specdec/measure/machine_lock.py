@@ -49,9 +49,12 @@ def machine_lock(study: Path, say: Callable[[str], None], folder: Path | None = 
 
 
 def runtime_folder() -> Path:
-    """``$XDG_RUNTIME_DIR/specdec``, else a folder of this user's under the system's temporary one."""
+    """``$XDG_RUNTIME_DIR/specdec``, else a folder of this user's under the system's temporary one.
+
+    Jobs of a cluster inherit the variable from the host that submitted them, where alone the folder exists.
+    """
     configured = os.environ.get("XDG_RUNTIME_DIR")
-    if configured:
+    if configured and Path(configured).is_dir():
         return Path(configured) / "specdec"
     return Path(tempfile.gettempdir()) / f"specdec-{os.getuid()}"
 

@@ -8,8 +8,9 @@ from specdec.pipeline.code_hash import code_files
 from specdec.pipeline.table import PHASES, ROOT
 
 TARGET = ROOT / "dvc.yaml"
-# without an activated environment DVC's shell would not find the snakemake that stands beside it
-SNAKEMAKE = 'PATH="$PWD/.venv/bin:$PATH" snakemake --cores 1'
+# Without an activated environment DVC's shell would not find the snakemake that stands beside it. The profile is the
+# shell's to choose (the backslash hides it from DVC), so that a stage runs on a cluster without becoming another stage.
+SNAKEMAKE = 'PATH="$PWD/.venv/bin:$PATH" snakemake --workflow-profile "workflow/profiles/\\${SPECDEC_PROFILE:-default}"'
 
 PLOT = {
     "results/analysis/speedup.csv": {

@@ -92,6 +92,10 @@ class Layout:
         """Models that the observations run."""
         return sorted({"target", self.study.observations.drafter})
 
+    def n_gpus(self) -> int:
+        """Accelerators that one job on the study's device takes; a cluster chooses its partition by them."""
+        return int(self.study.engine.device == "cuda")
+
     def templates(self) -> list[str]:
         """Everything that the report's page is built from, besides results."""
         return sorted(path.as_posix() for path in TEMPLATES.rglob("*") if path.is_file())

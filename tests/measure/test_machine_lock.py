@@ -90,6 +90,11 @@ def test_it_lies_in_the_users_runtime_directory(monkeypatch, tmp_path):
     assert runtime_folder().name.startswith("specdec-")
 
 
+def test_a_runtime_directory_of_another_host_is_passed_over(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "only-on-the-login-node"))
+    assert runtime_folder().name.startswith("specdec-")
+
+
 def test_a_folder_that_cannot_be_used_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     lock = machine_lock(tmp_path, print, tmp_path / "file" / "below")

@@ -37,7 +37,7 @@ class Workspace:
             **kept,
             # the copy's own code, although the environment has the repository installed
             "PYTHONPATH": str(folder),
-            "XDG_RUNTIME_DIR": str(folder.parent / "run"),
+            "XDG_RUNTIME_DIR": str(folder.parent),
             "OMP_NUM_THREADS": "1",
             "PATH": os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if Path(p) != BIN),
         }

@@ -103,6 +103,16 @@ def test_timed_jobs_take_every_core_and_the_one_bench(plan):
         assert "bench=1" in block
 
 
+def test_on_a_gpu_each_job_of_the_device_asks_for_one(folder, plan):
+    """What a cluster chooses its partition by; the machine is described where it will measure."""
+    values = yaml.safe_load((folder / "params.yaml").read_text())
+    values["engine"]["device"] = "cuda"
+    (folder / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
+    on_device = {"describe_machine", "run_gate", "observe", "sweep_cell", "timing_cell", "step_costs"}
+    assert {rule for rule, block in jobs(dry_run(folder)) if "gpu=1" in block} == on_device
+    assert {rule for rule, block in jobs(plan) if "gpu=1" in block} == set()
+
+
 def test_nothing_is_timed_before_the_gates_have_passed(plan):
     """Without a judgement over the gates, the input of all that depends on it is still to be determined."""
     behind = {"sweep_cell", "timing_cell", "step_costs", "freeze_design", "observe"}
@@ -117,6 +127,17 @@ def test_a_job_gets_the_keys_of_its_phase_alone(plan):
             own |= {"step_costs": "timing", "freeze_design": "timing", "analyse": "analysis", "render": "report"}
             if f'"{phase}": {{' in block:
                 assert rule == "settings" or own[rule] == phase
+
+
+def test_the_frozen_plan_is_that_of_the_study_that_runs(folder):
+    """Not that of the params.yaml beside it."""
+    other = folder / "other.yaml"
+    other.write_text((folder / "params.yaml").read_text())
+
+    output = snakemake("-n", "-p", "--configfile", str(other), "--replace-workflow-config", directory=folder)
+
+    (frozen,) = (line for line in output.splitlines() if "specdec freeze" in line)
+    assert f"--study {other} " in frozen
 
 
 def test_hash_seed_changes_no_command(plan, folder):

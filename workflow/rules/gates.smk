@@ -17,6 +17,7 @@ rule run_gate:
         "../envs/specdec.yaml"
     threads: workflow.cores
     resources:
+        gpu=LAYOUT.n_gpus(),
         mem_mb=8000,
     params:
         code=CODE["gates"]["gate"],

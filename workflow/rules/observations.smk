@@ -20,6 +20,7 @@ rule observe:
         "../envs/specdec.yaml"
     threads: workflow.cores
     resources:
+        gpu=LAYOUT.n_gpus(),
         mem_mb=8000,
     params:
         code=CODE["observations"]["observe"],

@@ -21,6 +21,7 @@ rule sweep_cell:
     threads: workflow.cores
     resources:
         bench=1,
+        gpu=LAYOUT.n_gpus(),
         mem_mb=8000,
     params:
         code=CODE["sweep"]["time_cell"],

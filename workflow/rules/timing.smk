@@ -10,7 +10,8 @@ checkpoint freeze_design:
         held_out="results/prompts/held_out.jsonl",
         gates=gates_passed,
         settings="results/timing/settings.json",
-        study=ancient(str(workflow.configfiles[-1])),
+        # the file given by --configfile stands first, the workflow's own params.yaml last
+        study=ancient(str(workflow.configfiles[0])),
     output:
         "results/timing/design.json",
     log:
@@ -44,6 +45,7 @@ rule timing_cell:
     threads: workflow.cores
     resources:
         bench=1,
+        gpu=LAYOUT.n_gpus(),
         mem_mb=8000,
     params:
         code=CODE["timing"]["time_cell"],
@@ -70,6 +72,7 @@ rule step_costs:
     threads: workflow.cores
     resources:
         bench=1,
+        gpu=LAYOUT.n_gpus(),
         mem_mb=8000,
     params:
         code=CODE["timing"]["step_costs"],
