@@ -98,6 +98,7 @@ rule divergences:
     threads: workflow.cores
     resources:
         bench=1,
+        gpu=LAYOUT.n_gpus(),
         mem_mb=8000,
     params:
         code=CODE["timing"]["divergences"],
