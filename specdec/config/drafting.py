@@ -61,6 +61,13 @@ class PaidReplayDrafter(Section):
     model: str
 
 
+class RecordedDrafter(Section):
+    """What the real drafter proposes, drafted beforehand: its acceptance without its bill (an oracle)."""
+
+    kind: Literal["recorded"]
+    model: str
+
+
 class HybridDrafter(Section):
     """Prompt lookup first; where it finds nothing, up to ``model_k`` tokens of the model."""
 
@@ -71,7 +78,14 @@ class HybridDrafter(Section):
 
 
 Drafter = Annotated[
-    NoDrafter | ModelDrafter | NgramDrafter | LayerSkipDrafter | ReplayDrafter | PaidReplayDrafter | HybridDrafter,
+    NoDrafter
+    | ModelDrafter
+    | NgramDrafter
+    | LayerSkipDrafter
+    | ReplayDrafter
+    | PaidReplayDrafter
+    | RecordedDrafter
+    | HybridDrafter,
     Field(discriminator="kind"),
 ]
 

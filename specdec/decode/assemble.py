@@ -2,8 +2,10 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol, cast
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+import torch
 
 from specdec.config import control, drafting
 from specdec.config.arms import Arm
@@ -13,7 +15,7 @@ from specdec.decode.drafters.hybrid import HybridDrafter
 from specdec.decode.drafters.model import ModelDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
 from specdec.decode.drafters.none import NoDrafter
-from specdec.decode.drafters.replay import PaidReplayDrafter, Reference, ReplayDrafter
+from specdec.decode.drafters.replay import PaidReplayDrafter, RecordedDrafter, Recorder, ReplayDrafter
 from specdec.decode.engine import Engine
 from specdec.decode.limits import Limits
 from specdec.decode.loaded import Loaded
@@ -38,7 +40,6 @@ LEDGERS: dict[str, Callable[[Door], Ledger]] = {
     "per_round": ledgers.PerRoundLedger,
     "per_token": ledgers.PerTokenLedger,
 }
-ORACLES = ("replay", "paid_replay")
 TARGET_ONLY = Arm(drafter=drafting.NoDrafter(kind="none"))
 
 
@@ -96,16 +97,21 @@ def build(arm: Arm, setting: Setting) -> Engine:
     """Build an engine from executors that are already open (what ``assemble`` and the tests share)."""
     if arm.ledger == "lagged":
         return _build_on_device(arm, setting)
-    oracle = functools.cache(lambda prompt: target_only_text(setting, prompt))
+    make = ORACLES.get(arm.drafter.kind)
+    known = functools.cache(lambda prompt: make(arm, setting, prompt) if make else None)
+
+    def oracle(prompt: Sequence[int]) -> Any:
+        return known(tuple(prompt))
+
     return Engine(
-        drafter=_drafter(arm.drafter, setting, lambda prompt: oracle(tuple(prompt))),
+        drafter=_drafter(arm.drafter, setting, oracle),
         verifier=VERIFIERS[arm.verifier](setting.target, setting.n_extra, setting.chunk),
         acceptance=_acceptance(arm.acceptance),
         ledger=LEDGERS[arm.ledger](setting.door),
         controller=_controller(arm.controller, setting.door),
         limits=setting.limits,
         door=setting.door,
-        oracle=(lambda prompt: oracle(tuple(prompt))) if arm.drafter.kind in ORACLES else None,
+        oracle=oracle if make else None,
     )
 
 
@@ -147,7 +153,27 @@ def target_only_text(setting: Setting, prompt: Sequence[int]) -> list[int]:
     return committed.ids[committed.n_prompt :]
 
 
-def _drafter(choice: drafting.Drafter, setting: Setting, reference: Reference) -> Drafter:
+def real_drafts(arm: Arm, setting: Setting, prompt: Sequence[int]) -> dict[int, torch.Tensor]:
+    """Every draft of this arm's model along the text of ``prompt``, by the number of tokens emitted before it."""
+    engine = build(
+        arm.model_copy(update={"drafter": drafting.ModelDrafter(kind="model", model=arm.models[0])}), setting
+    )
+    recorder = Recorder(engine.drafter)
+    engine = replace(engine, drafter=recorder)
+    for _ in decode(engine, engine.prefill(prompt)):
+        pass
+    return recorder.drafts
+
+
+ORACLES: dict[str, Callable[[Arm, Setting, Sequence[int]], Any]] = {
+    "replay": lambda arm, setting, prompt: target_only_text(setting, prompt),
+    "paid_replay": lambda arm, setting, prompt: target_only_text(setting, prompt),
+    "recorded": real_drafts,
+}
+"""What an oracle's drafter knows of a prompt beforehand."""
+
+
+def _drafter(choice: drafting.Drafter, setting: Setting, oracle: Callable[[Sequence[int]], Any]) -> Drafter:
     def chain(executor: Executor, source: str) -> ModelDrafter:
         return ModelDrafter(executor, setting.n_extra, setting.chunk, setting.catch_up, source)
 
@@ -161,10 +187,12 @@ def _drafter(choice: drafting.Drafter, setting: Setting, reference: Reference) -
         case drafting.NgramDrafter():
             return NgramDrafter(choice.min_n, choice.max_n, choice.match, setting.limits.eos_ids, setting.door)
         case drafting.ReplayDrafter():
-            return ReplayDrafter(reference, setting.door)
+            return ReplayDrafter(oracle, setting.door)
         case drafting.PaidReplayDrafter():
             executor = setting.models.executor(setting.kind, choice.model)
-            return PaidReplayDrafter(reference, executor, setting.n_extra, setting.chunk, setting.catch_up)
+            return PaidReplayDrafter(oracle, executor, setting.n_extra, setting.chunk, setting.catch_up)
+        case drafting.RecordedDrafter():
+            return RecordedDrafter(oracle, setting.door)
         case drafting.HybridDrafter():
             lookup = choice.lookup
             return HybridDrafter(

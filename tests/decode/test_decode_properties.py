@@ -32,6 +32,7 @@ DRAFTERS = st.one_of(
     ),
     st.just({"kind": "replay"}),
     st.just({"kind": "paid_replay", "model": "drafter"}),
+    st.just({"kind": "recorded", "model": "drafter"}),
 )
 TOYS = st.builds(
     lambda seed, copying, agreement, n_vocabulary, n_positions: OpenModels(

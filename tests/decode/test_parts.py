@@ -114,6 +114,19 @@ def test_paid_replay_pays_the_real_drafters_bill(pair):
     assert acceptance(rounds) == 1.0
 
 
+@pytest.mark.parametrize("verifier", ["anchored", "saved_next"])
+def test_recorded_drafts_give_the_real_drafters_rounds_without_a_forward(pair, verifier):
+    prompt = prompt_of(40, seed=8)  # the drafter is right now and then
+    real, real_rounds, _ = pair.text(fixed("model", 4, verifier=verifier), prompt)
+    text, rounds, engine = pair.text(fixed("recorded", 4, verifier=verifier), prompt)
+    assert engine.drafter.tally.forwards == {}
+    assert text == real
+    assert [(r.n_drafted, r.n_accepted, r.emitted) for r in rounds] == [
+        (r.n_drafted, r.n_accepted, r.emitted) for r in real_rounds
+    ]
+    assert 0 < acceptance(rounds) < 1
+
+
 @pytest.mark.parametrize("bonus", [True, False])
 def test_forced_acceptance_emits_k_or_k_plus_one_a_round(pair, bonus):
     arm = fixed("model", 4, acceptance={"kind": "forced", "rates": None, "bonus": bonus, "seed": 0})

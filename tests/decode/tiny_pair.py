@@ -23,6 +23,7 @@ DRAFTERS: dict[str, dict[str, Any]] = {
     "ngram": LOOKUP,
     "replay": {"kind": "replay"},
     "paid_replay": {"kind": "paid_replay", "model": "drafter"},
+    "recorded": {"kind": "recorded", "model": "drafter"},
     "hybrid": {"kind": "hybrid", "lookup": LOOKUP | {"match": "first"}, "model": "drafter", "model_k": 2},
 }
 
