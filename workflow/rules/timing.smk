@@ -102,7 +102,9 @@ rule divergences:
         mem_mb=8000,
     params:
         code=CODE["timing"]["divergences"],
-        values=as_json(engine=config["engine"], tie_ulps=config["gates"]["bf16"]["tie_ulps"]),
+        values=as_json(
+            engine=config["engine"], tie_ulps=config["gates"]["bf16"]["tie_ulps"]
+        ),
     shell:
         "specdec divergences --params {params.values:q} --models results/models "
         "--held-out {input.held_out} --out {output} {input.cells} > {log} 2>&1"
