@@ -108,7 +108,7 @@ def test_on_a_gpu_each_job_of_the_device_asks_for_one(folder, plan):
     values = yaml.safe_load((folder / "params.yaml").read_text())
     values["engine"]["device"] = "cuda"
     (folder / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
-    on_device = {"describe_machine", "run_gate", "observe", "sweep_cell", "timing_cell", "step_costs"}
+    on_device = {"describe_machine", "run_gate", "observe", "sweep_cell", "timing_cell", "step_costs", "divergences"}
     assert {rule for rule, block in jobs(dry_run(folder)) if "gpu=1" in block} == on_device
     assert {rule for rule, block in jobs(plan) if "gpu=1" in block} == set()
 
