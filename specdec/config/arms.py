@@ -18,13 +18,18 @@ from specdec.config.control import (
     Heuristic,
     Relaxed,
 )
-from specdec.config.drafting import WITH_PROBABILITIES, Drafter
+from specdec.config.drafting import BRANCHING, WITH_PROBABILITIES, Drafter, HybridDrafter
+from specdec.config.tree import Tree
 
 
 class Arm(Section):
-    """Parts of one configuration. ``executor`` null means the study's ``engine.executor``."""
+    """Parts of one configuration. ``executor`` null means the study's ``engine.executor``.
+
+    ``tree`` is how a draft branches; null: a chain.
+    """
 
     drafter: Drafter
+    tree: Tree | None = None
     controller: Controller | None = None
     verifier: Literal["anchored", "saved_next"] = "anchored"
     acceptance: Acceptance = Greedy()
@@ -46,7 +51,32 @@ class Arm(Section):
             )
         if self.ledger == "lagged":
             self._check_lagged()
+        if self.tree is not None:
+            self._check_tree(self.tree)
         return self
+
+    def _check_tree(self, tree: Tree) -> None:
+        """A tree has the length that the controller asks for, and each part must be one that can follow branches."""
+        inner = self.controller.inner if isinstance(self.controller, AutoOff) else self.controller
+        wrong = {
+            f"drafter of kind {self.drafter.kind}": self.drafter.kind not in BRANCHING,
+            f"controller of kind {inner.kind if inner else None}": inner is None or inner.kind != "fixed",
+            f"verifier {self.verifier}": self.verifier != "anchored",
+            f"acceptance of kind {self.acceptance.kind}": not isinstance(self.acceptance, Greedy),
+            f"ledger {self.ledger}": self.ledger == "lagged",
+            f"catch_up {self.catch_up}": self.catch_up != "lazy",
+            f"executor {self.executor}": self.executor == "hf",
+        }
+        for part, bad in wrong.items():
+            if bad:
+                raise ValueError(
+                    f"a tree does not go with {part}: it takes a drafter of kind {', '.join(BRANCHING)}, a controller of "
+                    f"kind fixed, the anchored verifier, greedy acceptance, ledger per_round or per_token, catch_up lazy "
+                    f"and any executor but hf"
+                )
+        key, k = ("model_k", self.drafter.model_k) if isinstance(self.drafter, HybridDrafter) else ("k", self.k_max)
+        if k != tree.depth:
+            raise ValueError(f"tree.levels: {tree.depth} levels, but {key} is {k}; make them equal")
 
     def _check_lagged(self) -> None:
         """The host learns too late to copy text, to watch a chain or to leave out a token."""
@@ -76,6 +106,11 @@ class Arm(Section):
             return 0
         inner = self.controller.inner if isinstance(self.controller, AutoOff) else self.controller
         return inner.k_max if isinstance(inner, Heuristic) else inner.k
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the longest block that the target verifies for this arm."""
+        return 1 + max(self.k_max, self.tree.n_nodes if self.tree else 0)
 
     @property
     def lossless(self) -> bool:

@@ -89,5 +89,8 @@ Drafter = Annotated[
     Field(discriminator="kind"),
 ]
 
+BRANCHING = ("model", "layer_skip", "hybrid")
+"""Drafters that can offer several continuations of one token (a tree); a hybrid's lookup goes on offering chains."""
+
 WITH_PROBABILITIES = ("model", "layer_skip", "hybrid", "paid_replay")
 """Drafters whose chain has a distribution to look at; the others copy tokens."""

@@ -9,6 +9,7 @@ import torch
 
 from specdec.config import control, drafting
 from specdec.config.arms import Arm
+from specdec.config.tree import Tree
 from specdec.decode import controllers, ledgers, verifiers
 from specdec.decode.acceptance import ForcedAcceptance, GreedyAcceptance, RelaxedAcceptance
 from specdec.decode.drafters.hybrid import HybridDrafter
@@ -16,13 +17,16 @@ from specdec.decode.drafters.model import ModelDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
 from specdec.decode.drafters.none import NoDrafter
 from specdec.decode.drafters.replay import PaidReplayDrafter, RecordedDrafter, Recorder, ReplayDrafter
+from specdec.decode.drafters.tree import BranchingModel, TreeDrafter
 from specdec.decode.engine import Engine
 from specdec.decode.limits import Limits
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
 from specdec.decode.on_device import DeviceModelDrafter, DeviceVerifier
 from specdec.decode.parts import Acceptance, Controller, Drafter, Ledger, Verifier
+from specdec.decode.trees import TreeAcceptance, TreeVerifier
 from specdec.errors import ModelError
+from specdec.models.branches import TreeExecutor
 from specdec.models.door import Door
 from specdec.models.executor import Executor, PositionFree
 
@@ -104,9 +108,9 @@ def build(arm: Arm, setting: Setting) -> Engine:
         return known(tuple(prompt))
 
     return Engine(
-        drafter=_drafter(arm.drafter, setting, oracle),
-        verifier=VERIFIERS[arm.verifier](setting.target, setting.n_extra, setting.chunk),
-        acceptance=_acceptance(arm.acceptance),
+        drafter=_drafter(arm.drafter, arm.tree, setting, oracle),
+        verifier=_verifier(arm, setting),
+        acceptance=_acceptance(arm.acceptance) if arm.tree is None else TreeAcceptance(arm.acceptance.bonus),
         ledger=LEDGERS[arm.ledger](setting.door),
         controller=_controller(arm.controller, setting.door),
         limits=setting.limits,
@@ -136,6 +140,18 @@ def _build_on_device(arm: Arm, setting: Setting) -> Engine:
         door=setting.door,
         slack=slack,
     )
+
+
+def _verifier(arm: Arm, setting: Setting) -> Verifier:
+    if arm.tree is None:
+        return VERIFIERS[arm.verifier](setting.target, setting.n_extra, setting.chunk)
+    return TreeVerifier(_branching(setting.target), setting.n_extra, setting.chunk)
+
+
+def _branching(executor: Executor) -> TreeExecutor:
+    if not hasattr(executor, "forward_tree"):
+        raise ModelError(f"tree: executor {executor.kind} cannot verify branches; use executor static or packed")
+    return cast(TreeExecutor, executor)
 
 
 def _position_free(executor: Executor) -> PositionFree:
@@ -173,17 +189,22 @@ ORACLES: dict[str, Callable[[Arm, Setting, Sequence[int]], Any]] = {
 """What an oracle's drafter knows of a prompt beforehand."""
 
 
-def _drafter(choice: drafting.Drafter, setting: Setting, oracle: Callable[[Sequence[int]], Any]) -> Drafter:
-    def chain(executor: Executor, source: str) -> ModelDrafter:
-        return ModelDrafter(executor, setting.n_extra, setting.chunk, setting.catch_up, source)
+def _drafter(
+    choice: drafting.Drafter, tree: Tree | None, setting: Setting, oracle: Callable[[Sequence[int]], Any]
+) -> Drafter:
+    def model(executor: Executor, source: str) -> Drafter:
+        if tree is None:
+            return ModelDrafter(executor, setting.n_extra, setting.chunk, setting.catch_up, source)
+        branching = BranchingModel(_branching(executor), setting.n_extra, setting.chunk, source)
+        return TreeDrafter(branching, tree, setting.limits.n_positions, setting.target.device)
 
     match choice:
         case drafting.NoDrafter():
             return NoDrafter(setting.target.device)
         case drafting.ModelDrafter():
-            return chain(setting.models.executor(setting.kind, choice.model), "model")
+            return model(setting.models.executor(setting.kind, choice.model), "model")
         case drafting.LayerSkipDrafter():
-            return chain(setting.models.first_layers(setting.kind, choice.layers), "layer_skip")
+            return model(setting.models.first_layers(setting.kind, choice.layers), "layer_skip")
         case drafting.NgramDrafter():
             return NgramDrafter(choice.min_n, choice.max_n, choice.match, setting.limits.eos_ids, setting.door)
         case drafting.ReplayDrafter():
@@ -197,7 +218,7 @@ def _drafter(choice: drafting.Drafter, setting: Setting, oracle: Callable[[Seque
             lookup = choice.lookup
             return HybridDrafter(
                 NgramDrafter(lookup.min_n, lookup.max_n, lookup.match, setting.limits.eos_ids, setting.door),
-                chain(setting.models.executor(setting.kind, choice.model), "model"),
+                model(setting.models.executor(setting.kind, choice.model), "model"),
                 choice.model_k,
             )
 

@@ -5,6 +5,7 @@ lengths are compared with the committed tokens after every round.
 """
 
 from dataclasses import replace
+from itertools import pairwise
 
 import torch
 
@@ -47,11 +48,15 @@ class CheckedDrafter(WrappedDrafter):
         """At most ``k`` int64 ids with as many finite signals, or none."""
         require(k >= 0, f"asked for {k} draft tokens")
         draft = super().propose(committed, k, rule)
-        require(draft.size <= k, f"{draft.size} tokens drafted, {k} asked")
+        require(draft.depth <= k, f"{draft.depth} tokens drafted one behind another, {k} asked")
         require(draft.tokens.dtype == torch.int64 and draft.tokens.dim() == 1, "draft tokens are not int64 [d]")
         if draft.signals is not None:
             require(draft.signals.shape == draft.tokens.shape, "signals and tokens differ in shape")
             require(bool(torch.isfinite(draft.signals).all()), "a signal is not finite")
+        if draft.tree is not None:
+            require(draft.size == draft.tree.n_nodes, f"{draft.size} tokens in a tree of {draft.tree.n_nodes}")
+            nodes = list(zip(draft.tree.parents, draft.tokens.tolist(), strict=True))
+            require(len(set(nodes)) == len(nodes), "two siblings are the same token")
         return draft
 
     def settle(self, committed: Committed) -> None:
@@ -95,14 +100,28 @@ class CheckedAcceptance(WrappedAcceptance):
     """Count and kept tokens."""
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
-        """0 .. d accepted, ``d + 1`` tokens; a lossless rule keeps nothing but the target's choices."""
+        """Accepted tokens are the draft's, along one path; a lossless rule keeps nothing but the target's choices."""
         judgement = super().judge(draft, logits)
         n_accepted = int(judgement.n_accepted)
-        require(judgement.tokens.shape[0] == draft.size + 1, "a judgement holds d + 1 tokens")
-        require(0 <= n_accepted <= draft.size, f"{n_accepted} of {draft.size} accepted")
+        require(judgement.tokens.shape[0] == draft.depth + 1, "a judgement holds one token more than the draft is deep")
+        require(0 <= n_accepted <= draft.depth, f"{n_accepted} of {draft.depth} accepted")
         kept = judgement.tokens[: n_accepted + 1]
-        require(bool((kept[:n_accepted] == draft.tokens[:n_accepted]).all()), "accepted tokens are not the draft's")
+        rows = _accepted_rows(draft, judgement, n_accepted)
+        drafted = draft.tokens[rows[1:] - 1]
+        require(bool((kept[:n_accepted] == drafted).all()), "accepted tokens are not the draft's")
         if self.lossless:
-            choice = logits[: n_accepted + 1].argmax(dim=-1)
+            choice = logits[rows].argmax(dim=-1)
             require(bool((kept == choice).all()), "a lossless rule kept a token that is not the target's argmax")
         return judgement
+
+
+def _accepted_rows(draft: Draft, judgement: Judgement, n_accepted: int) -> torch.Tensor:
+    """Block rows int64 ``[n_accepted + 1]`` of the anchor and the accepted drafts, each the parent of the next."""
+    if draft.tree is None:
+        return torch.arange(n_accepted + 1, device=draft.tokens.device)
+    require(judgement.path is not None, "the judgement of a tree says no path")
+    assert judgement.path is not None
+    path = [0, *judgement.path[:n_accepted].tolist()]
+    linked = all(draft.tree.parents[row - 1] == parent for parent, row in pairwise(path))
+    require(linked, f"rows {path[1:]} are no path of the tree")
+    return torch.tensor(path, device=draft.tokens.device)

@@ -159,7 +159,7 @@ class AutoOff:
             self._off -= 1
             return
         if finished.n_drafted:
-            cost = finished.n_drafted * self._draft_cost + self._verify_cost
+            cost = finished.n_levels * self._draft_cost + self._verify_cost
             self._gains.append(len(finished.emitted) - cost)
         if len(self._gains) >= self._window:
             if sum(self._gains) < 0:

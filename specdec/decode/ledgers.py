@@ -92,5 +92,5 @@ def _outcome(judgement: Judgement, draft: Draft, values: Sequence[int]) -> Outco
 
 
 def _n_kept(n_accepted: int, draft: Draft, judgement: Judgement) -> int:
-    keeps_own = judgement.bonus or n_accepted < draft.size or draft.size == 0
+    keeps_own = judgement.bonus or n_accepted < draft.depth or draft.depth == 0
     return n_accepted + keeps_own

@@ -1,6 +1,6 @@
 """THE loop. Every configuration of the project decodes through this one function.
 
-A round is ``plan -> propose -> score -> judge -> learn -> commit -> settle -> observe``. The loop is a
+A round is ``plan -> propose -> score -> judge -> compact -> learn -> commit -> settle -> observe``. The loop is a
 generator, so it is measured, printed and checked from outside; it holds no clock, no policy and no ``if``
 about kinds of parts.
 
@@ -32,6 +32,7 @@ def decode(engine: Engine, committed: Committed) -> Iterator[Round]:
         draft = engine.drafter.propose(committed, n_planned, engine.controller)
         logits = engine.verifier.score(committed, draft)
         judgement = engine.acceptance.judge(draft, logits)
+        engine.verifier.compact(committed, judgement)
         for outcome in engine.ledger.learn(committed, judgement, draft):
             kept = engine.limits.trim(committed, outcome.tokens)
             committed.commit(kept, outcome.on_device)
@@ -48,19 +49,20 @@ def decode(engine: Engine, committed: Committed) -> Iterator[Round]:
 
 def _account(index: int, outcome: Outcome, kept: tuple[int, ...], stopped: str | None) -> Round:
     """Split what was kept into accepted, recovered, bonus and plain tokens."""
-    n_drafted = outcome.draft.size
+    n_levels = outcome.draft.depth
     n_accepted = min(outcome.n_accepted, len(kept))
     n_own = len(kept) - n_accepted
     cut = len(kept) < len(outcome.tokens)
     return Round(
         index=index,
-        n_drafted=n_drafted,
-        n_reached=n_accepted if cut else min(outcome.n_accepted + 1, n_drafted),
+        n_drafted=outcome.draft.size,
+        n_reached=n_accepted if cut else min(outcome.n_accepted + 1, n_levels),
         n_accepted=n_accepted,
-        n_recovered=n_own if outcome.n_accepted < n_drafted else 0,
-        n_bonus=n_own if 0 < n_drafted == outcome.n_accepted else 0,
-        n_plain=n_own if n_drafted == 0 else 0,
+        n_recovered=n_own if outcome.n_accepted < n_levels else 0,
+        n_bonus=n_own if 0 < n_levels == outcome.n_accepted else 0,
+        n_plain=n_own if n_levels == 0 else 0,
         source=outcome.draft.source,
         emitted=kept,
         stopped=stopped,
+        n_levels=n_levels,
     )

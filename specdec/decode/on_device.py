@@ -8,7 +8,7 @@ import torch
 
 from specdec.decode.committed import Committed, DeviceText
 from specdec.decode.model_part import ModelPart
-from specdec.decode.parts import ChainRule, Draft
+from specdec.decode.parts import ChainRule, Draft, Judgement
 from specdec.models.executor import PositionFree
 
 
@@ -32,6 +32,9 @@ class DeviceVerifier(ModelPart):
         block = torch.cat([text.anchor, draft.tokens])
         self.tally.add("verify", block.shape[0])
         return self.executor.forward_at(block, text.position, self.held, last_only=False)
+
+    def compact(self, committed: Committed, judgement: Judgement) -> None:
+        """A chain's accepted tokens are in place."""
 
     def settle(self, committed: Committed, n_own: int) -> None:
         """The position has moved already."""

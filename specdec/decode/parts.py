@@ -1,6 +1,6 @@
 """The roles of one speculative round and the messages between them.
 
-A round is ``plan -> propose -> score -> judge -> commit -> observe`` (``specdec.decode.loop``). Every
+A round is ``plan -> propose -> score -> judge -> compact -> commit -> observe`` (``specdec.decode.loop``). Every
 configuration - target-only, fixed K, adaptive, each oracle - is that loop with other parts. Tensors stay
 on the device; the host learns an outcome only through a ``Ledger``, and only through the counted
 ``Door``. Parts hold no clock: measuring wraps them (``specdec.measure.instrument``).
@@ -12,6 +12,7 @@ from typing import Protocol
 
 import torch
 
+from specdec.config.tree import Tree
 from specdec.decode.committed import Committed
 
 Signal = Callable[[torch.Tensor], torch.Tensor]
@@ -30,30 +31,41 @@ class Draft:
         float32 ``[d]``: the chain rule's signal of each token (top-1 probability ...), where it has one.
     source : str
         Which drafter proposed it (``model``, ``ngram`` ...; ``none`` if nothing was proposed).
+    tree : Tree or None
+        How the tokens branch, in the tree's order; None: a chain, each token behind the one before.
     """
 
     tokens: torch.Tensor
     signals: torch.Tensor | None
     source: str
+    tree: Tree | None = None
 
     @property
     def size(self) -> int:
         """Number of drafted tokens, ``d``."""
         return self.tokens.shape[0]
 
+    @property
+    def depth(self) -> int:
+        """Most of them that can be accepted: all of a chain, the longest path of a tree."""
+        return self.size if self.tree is None else self.tree.depth
+
 
 @dataclass(frozen=True)
 class Judgement:
     """What acceptance decides, still on the device.
 
-    ``tokens`` is int64 ``[d+1]``: its first ``n_accepted`` entries are the accepted drafts, the next one
+    ``tokens`` is int64 ``[depth+1]``: its first ``n_accepted`` entries are the accepted drafts, the next one
     is the recovered token (after a rejection), the bonus token (all accepted) or the plain token (d = 0).
     ``n_accepted`` is int64 ``[]``. ``bonus`` says whether the token after a fully accepted draft is kept.
+    ``path`` is int64 ``[depth]``: the block rows of the accepted drafts of a tree (row 0 is the anchor's), whatever
+    stands behind them; None for a chain, whose accepted rows are the first ones.
     """
 
     tokens: torch.Tensor
     n_accepted: torch.Tensor
     bonus: bool
+    path: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,8 @@ class Round:
 
     ``n_reached`` counts drafted tokens whose acceptance was decided (a token after the first rejection,
     or behind the end of the text, was never reached). ``emitted = accepted + recovered + bonus + plain``.
+    ``n_levels`` is the longest path of the draft: ``n_drafted`` of a chain, fewer of a tree, where acceptance is
+    decided once per level, so that ``n_reached`` and ``n_accepted`` count levels.
     """
 
     index: int
@@ -88,6 +102,7 @@ class Round:
     source: str
     emitted: tuple[int, ...]
     stopped: str | None
+    n_levels: int
 
 
 @dataclass
@@ -166,6 +181,10 @@ class Verifier(Protocol):
         """Logits ``[d+1, V]``: row 0 judges the first draft token, row ``d`` is the bonus row."""
         ...
 
+    def compact(self, committed: Committed, judgement: Judgement) -> None:
+        """After judging, before the host knows: put the accepted path's cache entries in a row (nothing for chains)."""
+        ...
+
     def settle(self, committed: Committed, n_own: int) -> None:
         """After a commit: drop rejected tokens from the target's cache.
 
@@ -188,7 +207,7 @@ class Acceptance(Protocol):
         ...
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
-        """Judge ``d`` drafted tokens against ``[d+1, V]`` target logits."""
+        """Judge ``d`` drafted tokens against ``[d+1, V]`` target logits, the anchor's row first."""
         ...
 
 

@@ -4,7 +4,7 @@ import torch
 
 from specdec.decode.committed import Committed
 from specdec.decode.model_part import HostModelPart
-from specdec.decode.parts import Draft
+from specdec.decode.parts import Draft, Judgement
 from specdec.models.executor import Executor
 
 
@@ -28,6 +28,9 @@ class AnchoredVerifier(HostModelPart):
         block = torch.cat([committed.anchor, draft.tokens]) if draft.size else committed.anchor
         self.tally.add("verify", block.shape[0])
         return self.executor.forward(block, len(committed) - 1, self.held)
+
+    def compact(self, committed: Committed, judgement: Judgement) -> None:
+        """A chain's accepted tokens are in place."""
 
     def settle(self, committed: Committed, n_own: int) -> None:
         """Keep all committed tokens but the anchor."""
@@ -71,6 +74,9 @@ class SavedNextVerifier(HostModelPart):
         rows = self.executor.forward(draft.tokens, len(committed), self.held)
         self._keep(rows, len(committed))
         return torch.cat([saved, rows])
+
+    def compact(self, committed: Committed, judgement: Judgement) -> None:
+        """A chain's accepted tokens are in place."""
 
     def settle(self, committed: Committed, n_own: int) -> None:
         """Drop rejected tokens; a token of the target's own stays missing until ``restore``."""

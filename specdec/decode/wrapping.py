@@ -70,6 +70,10 @@ class WrappedVerifier:
         """Pass on."""
         return self.inner.score(committed, draft)
 
+    def compact(self, committed: Committed, judgement: Judgement) -> None:
+        """Pass on."""
+        self.inner.compact(committed, judgement)
+
     def settle(self, committed: Committed, n_own: int) -> None:
         """Pass on."""
         self.inner.settle(committed, n_own)

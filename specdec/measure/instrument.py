@@ -99,6 +99,10 @@ class _TimedVerifier(WrappedVerifier):
         with self.probe.span("verify_ns"):
             return super().score(committed, draft)
 
+    def compact(self, committed: Committed, judgement: Judgement) -> None:
+        with self.probe.span("settle_ns"):
+            super().compact(committed, judgement)
+
     def settle(self, committed: Committed, n_own: int) -> None:
         with self.probe.span("settle_ns"):
             super().settle(committed, n_own)

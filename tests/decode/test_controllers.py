@@ -18,7 +18,7 @@ def pair(tiny_model, derived_model) -> TinyPair:
 
 def finished(n_drafted: int, n_accepted: int) -> Round:
     emitted = tuple(range(n_accepted + 1))
-    return Round(0, n_drafted, n_drafted, n_accepted, 1, 0, 0, "model", emitted, None)
+    return Round(0, n_drafted, n_drafted, n_accepted, 1, 0, 0, "model", emitted, None, n_drafted)
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,9 @@ class StubVerifier:
         self.device.launch(self.cost)
         return _next_rows(torch.cat([committed.anchor, draft.tokens]))
 
+    def compact(self, committed: Any, judgement: Any) -> None:
+        pass
+
     def settle(self, committed: Any, n_own: int) -> None:
         self.device.launch(MILLISECOND // 10)
 

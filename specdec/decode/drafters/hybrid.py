@@ -1,9 +1,8 @@
 """Lookup first, a model when it finds nothing: copies are free, so the model's forward is spent only where needed."""
 
 from specdec.decode.committed import Committed
-from specdec.decode.drafters.model import ModelDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
-from specdec.decode.parts import ChainRule, Draft, Tally
+from specdec.decode.parts import ChainRule, Draft, Drafter, Tally
 
 
 class HybridDrafter:
@@ -12,7 +11,7 @@ class HybridDrafter:
     While lookup serves, the model's cache falls behind; what is pending rides along with its next forward.
     """
 
-    def __init__(self, lookup: NgramDrafter, model: ModelDrafter, model_k: int) -> None:
+    def __init__(self, lookup: NgramDrafter, model: Drafter, model_k: int) -> None:
         self.lookup = lookup
         self.model = model
         self._model_k = model_k
