@@ -24,6 +24,8 @@ from specdec.config.study import EngineSection
 from specdec.decode.assemble import assemble
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
+from specdec.measure.clocks import clock_for
+from specdec.measure.transformers_peer import Request, Way, generate, ways
 from specdec.storage import write_json
 
 TARGET_ONLY = {"drafter": {"kind": "none"}}
@@ -60,46 +62,16 @@ def own(name: str, loaded: Loaded, arm: dict[str, Any], prompt: list[int], n_new
     return Candidate(name, run)
 
 
-class FirstToken:
-    """A transformers streamer that notes when the first new tokens arrived."""
-
-    def __init__(self) -> None:
-        self.n_calls = 0
-        self.first_ns = 0
-        self.n_first = 0
-
-    def put(self, value: torch.Tensor) -> None:
-        self.n_calls += 1
-        if self.n_calls == 2:  # the first call brings the prompt
-            self.first_ns = time.perf_counter_ns()
-            self.n_first = value.numel()
-
-    def end(self) -> None:
-        pass
-
-
-def transformers_candidate(
-    name: str, model: Any, prompt: list[int], n_new: int, eos: list[int] | None, **options: Any
-) -> Candidate:
-    """``generate`` of transformers, greedy, decode time counted from its first new tokens."""
-    ids = torch.tensor([prompt])
+def transformers_candidate(name: str, way: Way, loaded: Loaded, prompt: list[int], n_new: int) -> Candidate:
+    """``generate`` of transformers on the same weights, decode time counted from its first new tokens."""
+    target: Any = loaded.executor("hf", "target")
+    drafter: Any = loaded.executor("hf", "drafter")
+    clock = clock_for(loaded.door)
+    request = Request(prompt, n_new, (), target.n_vocabulary)
 
     def run() -> tuple[int, list[int]]:
-        streamer = FirstToken()
-        with torch.inference_mode():
-            out = model.generate(
-                ids,
-                attention_mask=torch.ones_like(ids),
-                do_sample=False,
-                max_new_tokens=n_new,
-                eos_token_id=eos,
-                pad_token_id=0,
-                streamer=None if "assistant_model" in options else streamer,
-                **options,
-            )
-        ended = time.perf_counter_ns()
-        text = out[0, len(prompt) :].tolist()
-        return ended - streamer.first_ns, text[max(streamer.n_first, 1) :]
+        done = generate(way, target.model, drafter.model, request, clock)
+        return done.decode_ns, list(done.tokens[done.n_first :])
 
     return Candidate(name, run)
 
@@ -224,7 +196,6 @@ def measure(options: argparse.Namespace) -> list[Record]:
     target = loaded.executor(options.executor, "target")
     generator = torch.Generator().manual_seed(1)
     records = [spread("read_bandwidth", [bandwidth / 1e9], "GB/s")]
-    hf_target, hf_drafter = (hf_model(folder) for folder in (options.target, options.drafter))
     for context in options.contexts:
         prompt = repetitive_prompt(context, target.n_vocabulary, generator)
         label = f"context {context}"
@@ -242,23 +213,16 @@ def measure(options: argparse.Namespace) -> list[Record]:
         k = options.k
         draft = {"controller": {"kind": "fixed", "k": k}}
         lookup = {"kind": "ngram", "max_n": 3, "min_n": 1, "match": "latest"}
-        constant = {
-            "num_assistant_tokens": k,
-            "num_assistant_tokens_schedule": "constant",
-            "assistant_confidence_threshold": 0.0,
-        }
-        pin_assistant(hf_drafter, constant)
+        peers = ways(k, 3)
         samples = interleave(
             [
                 own("own", loaded, TARGET_ONLY, prompt, n_new),
                 own("own_replay", loaded, {"drafter": {"kind": "replay"}, **draft}, prompt, n_new),
                 own("own_model", loaded, {"drafter": {"kind": "model", "model": "drafter"}, **draft}, prompt, n_new),
                 own("own_lookup", loaded, {"drafter": lookup, **draft}, prompt, n_new),
-                transformers_candidate("hf", hf_target, prompt, n_new, None),
-                transformers_candidate("hf_model", hf_target, prompt, n_new, None, assistant_model=hf_drafter),
-                transformers_candidate(
-                    "hf_lookup", hf_target, prompt, n_new, None, prompt_lookup_num_tokens=k, max_matching_ngram_size=3
-                ),
+                transformers_candidate("hf", peers["hf_generate"], loaded, prompt, n_new),
+                transformers_candidate("hf_model", peers["hf_assisted"], loaded, prompt, n_new),
+                transformers_candidate("hf_lookup", peers["hf_lookup"], loaded, prompt, n_new),
             ],
             options.repeats,
         )
@@ -275,19 +239,6 @@ def measure(options: argparse.Namespace) -> list[Record]:
         ]
         records.append(llama_cpp(options, prompt, n_new, samples["own"], context))
     return records
-
-
-def hf_model(folder: Path) -> Any:
-    """The same weights in transformers, float32."""
-    from transformers import AutoModelForCausalLM
-
-    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True).eval()
-
-
-def pin_assistant(model: Any, knobs: dict[str, Any]) -> None:
-    """Set the assistant's knobs, so that a default of the library never decides."""
-    for key, value in knobs.items():
-        setattr(model.generation_config, key, value)
 
 
 def repetitive_prompt(context: int, n_vocabulary: int, generator: torch.Generator) -> list[int]:
