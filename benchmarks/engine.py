@@ -1,7 +1,8 @@
 """How fast is the engine, as ratios in one run on one machine?
 
 Interleaved: each round of repeats runs every candidate once, in turn; a ratio is taken within a round, and
-the median over rounds is quoted with its lowest and highest value. Nothing else may run meanwhile.
+the median over rounds is quoted with its lowest and highest value. Nothing else may run meanwhile. Figures of
+the first context have plain names, those of the others end in ``.<context>``.
 
     python benchmarks/engine.py --json engine.json
 """
@@ -17,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import numpy as np
 import torch
 
 from specdec.config.arms import Arm
@@ -199,45 +201,48 @@ def measure(options: argparse.Namespace) -> list[Record]:
     for context in options.contexts:
         prompt = repetitive_prompt(context, target.n_vocabulary, generator)
         label = f"context {context}"
+        at = "" if context == options.contexts[0] else f".{context}"
         times = step_times(loaded, options.executor, context, [1, 2, 5, 9], options.repeats * 4)
         fastest_ms = min(statistics.median(times[1]), statistics.median(times[2]))
         for q in (1, 2, 5, 9):
-            records.append(spread(f"step_q{q}_ms.{context}", times[q], "ms", label))
-        records.append(
-            spread(f"verify5_over_step1.{context}", [value / fastest_ms for value in times[5]], "ratio", label)
-        )
+            records.append(spread(f"step_q{q}_ms{at}", times[q], "ms", label))
+        records.append(spread(f"verify5_over_step1{at}", [value / fastest_ms for value in times[5]], "ratio", label))
         held_bytes = weight_bytes(options.target, loaded) + cache_bytes(target, context)
         shares = [held_bytes / (value / 1e3) / bandwidth for value in times[1]]
-        records.append(spread(f"bandwidth_share.{context}", shares, "ratio", f"{label}; bytes read {held_bytes}"))
+        records.append(spread(f"bandwidth_share{at}", shares, "ratio", f"{label}; bytes read {held_bytes}"))
         n_new = options.new_tokens
         k = options.k
         draft = {"controller": {"kind": "fixed", "k": k}}
         lookup = {"kind": "ngram", "max_n": 3, "min_n": 1, "match": "latest"}
         peers = ways(k, 3)
-        samples = interleave(
-            [
-                own("own", loaded, TARGET_ONLY, prompt, n_new),
-                own("own_replay", loaded, {"drafter": {"kind": "replay"}, **draft}, prompt, n_new),
-                own("own_model", loaded, {"drafter": {"kind": "model", "model": "drafter"}, **draft}, prompt, n_new),
-                own("own_lookup", loaded, {"drafter": lookup, **draft}, prompt, n_new),
-                transformers_candidate("hf", peers["hf_generate"], loaded, prompt, n_new),
-                transformers_candidate("hf_model", peers["hf_assisted"], loaded, prompt, n_new),
-                transformers_candidate("hf_lookup", peers["hf_lookup"], loaded, prompt, n_new),
-            ],
-            options.repeats,
-        )
+        candidates = [
+            own("own", loaded, TARGET_ONLY, prompt, n_new),
+            own("own_replay", loaded, {"drafter": {"kind": "replay"}, **draft}, prompt, n_new),
+            own("own_model", loaded, {"drafter": {"kind": "model", "model": "drafter"}, **draft}, prompt, n_new),
+            own("own_lookup", loaded, {"drafter": lookup, **draft}, prompt, n_new),
+            transformers_candidate("hf", peers["hf_generate"], loaded, prompt, n_new),
+            transformers_candidate("hf_model", peers["hf_assisted"], loaded, prompt, n_new),
+            transformers_candidate("hf_lookup", peers["hf_lookup"], loaded, prompt, n_new),
+        ]
+        peer = llama_cpp(options, prompt, n_new)
+        if isinstance(peer, Candidate):
+            candidates.append(peer)
+        samples = interleave(candidates, options.repeats)
         same = {name: sample.tokens[-8:] == samples["own"].tokens[-8:] for name, sample in samples.items()}
         note = f"{label}; last tokens equal target-only: {same}"
         records += [
-            spread(f"own_step_ms.{context}", [v / 1e6 for v in samples["own"].ns_per_token], "ms", label),
-            ratio(f"own_step_vs_hf_generate.{context}", samples["hf"], samples["own"], note),
-            ratio(f"draft_free_k{k}.{context}", samples["own"], samples["own_replay"], note),
-            ratio(f"own_spec_vs_hf_assisted.{context}", samples["hf_model"], samples["own_model"], note),
-            ratio(f"own_lookup_vs_hf_lookup.{context}", samples["hf_lookup"], samples["own_lookup"], note),
-            ratio(f"lookup_vs_own_target_only.{context}", samples["own"], samples["own_lookup"], note),
-            spread(f"loop_overhead_share.{context}", loop_overhead(loaded, prompt, 32, 3), "ratio", label),
+            spread(f"own_step_ms{at}", [v / 1e6 for v in samples["own"].ns_per_token], "ms", label),
+            ratio(f"own_step_vs_hf_generate{at}", samples["hf"], samples["own"], note),
+            ratio(f"draft_free_k{k}{at}", samples["own"], samples["own_replay"], note),
+            ratio(f"own_spec_vs_hf_assisted{at}", samples["hf_model"], samples["own_model"], note),
+            ratio(f"own_lookup_vs_hf_lookup{at}", samples["hf_lookup"], samples["own_lookup"], note),
+            ratio(f"lookup_vs_own_target_only{at}", samples["own"], samples["own_lookup"], note),
+            spread(f"loop_overhead_share{at}", loop_overhead(loaded, prompt, 32, 3), "ratio", label),
         ]
-        records.append(llama_cpp(options, prompt, n_new, samples["own"], context))
+        name = f"own_step_vs_llama_cpp{at}"
+        records.append(
+            skipped(name, peer) if isinstance(peer, str) else ratio(name, samples["own"], samples["llama_cpp"], label)
+        )
     return records
 
 
@@ -261,26 +266,29 @@ def cache_bytes(executor: Any, context: int) -> int:
     return 2 * shape.n_layers * shape.n_kv_heads * shape.head_dim * context * 4
 
 
-def llama_cpp(options: argparse.Namespace, prompt: list[int], n_new: int, ours: Sample, context: int) -> Record:
-    """Optional peer: llama.cpp with float32 weights of the same model."""
-    name = f"own_step_vs_llama_cpp.{context}"
+def llama_cpp(options: argparse.Namespace, prompt: list[int], n_new: int) -> Candidate | str:
+    """llama.cpp with float32 weights of the same model, one forward per token; or why it is not here."""
     if options.llama_cpp_gguf is None:
-        return skipped(name, "no --llama-cpp-gguf given (a float32 GGUF of the same weights)")
+        return "no --llama-cpp-gguf given (see benchmarks/float32_gguf.py)"
     try:
-        from llama_cpp import Llama
+        import llama_cpp as peer
     except ImportError:
-        return skipped(name, "llama-cpp-python is not installed")
+        return "llama-cpp-python is not installed"
     threads = torch.get_num_threads()
-    model = Llama(str(options.llama_cpp_gguf), n_ctx=context + n_new + 8, n_threads=threads, verbose=False)
+    model = peer.Llama(str(options.llama_cpp_gguf), n_ctx=len(prompt) + n_new + 8, n_threads=threads, verbose=False)
     model.eval(prompt)
-    per_token = []
-    token = prompt[-1]
-    for _ in range(n_new):
+
+    def run() -> tuple[int, list[int]]:
+        model.n_tokens = len(prompt)
+        token, emitted = prompt[-1], []
         begun = time.perf_counter_ns()
-        model.eval([token])
-        per_token.append(float(time.perf_counter_ns() - begun))
-    peer = statistics.median(per_token[2:])
-    return spread(name, [value / peer for value in ours.ns_per_token], "ratio", f"peer {peer / 1e6:.1f} ms")
+        for _ in range(n_new - 1):
+            model.eval([token])
+            token = int(np.ctypeslib.as_array(peer.llama_get_logits(model.ctx), (model.n_vocab(),)).argmax())
+            emitted.append(token)
+        return time.perf_counter_ns() - begun, emitted
+
+    return Candidate("llama_cpp", run)
 
 
 def main() -> int:
