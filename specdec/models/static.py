@@ -13,12 +13,13 @@ import torch
 from specdec.errors import ModelError
 from specdec.models.architecture import Architecture
 from specdec.models.attention import causal_mask
+from specdec.models.branches import Branches, branch_mask
 from specdec.models.door import Door
 from specdec.models.executor import Cache
 from specdec.models.fuse import build_network
 from specdec.models.network import Network, Placement, hidden_states, logits
 from specdec.models.rope import rope_tables
-from specdec.models.static_cache import StaticCache
+from specdec.models.static_cache import StaticCache, new_storage
 from specdec.models.weights import load_architecture, load_weights
 
 
@@ -59,9 +60,13 @@ class StaticExecutor:
     def open(self, capacity: int) -> StaticCache:
         """An empty cache for up to ``capacity`` tokens, or the model's positions if those are fewer."""
         capacity = min(capacity, self.n_positions)
-        if self._cosine.shape[0] < capacity:
-            self._cosine, self._signed_sine = rope_tables(self.architecture, capacity, self.dtype, self.device)
-        return StaticCache(self.architecture, capacity, self.dtype, self.device)
+        self.reach(capacity)
+        return StaticCache(new_storage(self.architecture, capacity, self.dtype, self.device), capacity)
+
+    def reach(self, n_positions: int) -> None:
+        """Make the rotary tables long enough for ``n_positions``."""
+        if self._cosine.shape[0] < n_positions:
+            self._cosine, self._signed_sine = rope_tables(self.architecture, n_positions, self.dtype, self.device)
 
     def first_layers(self, n_layers: int) -> Self:
         """The same model cut after its first ``n_layers`` layers, with its norm and head; weights are shared.
@@ -98,13 +103,7 @@ class StaticExecutor:
         held = own_cache(cache)
         q = ids.shape[0]
         stop = position + q
-        if position != held.length:
-            raise ValueError(f"a block at position {position} does not follow a cache of {held.length} tokens")
-        if stop > held.capacity:
-            raise ModelError(
-                f"{stop} tokens do not fit a cache of {held.capacity} (the model has {self.n_positions} positions); "
-                "use a shorter prompt or fewer new tokens"
-            )
+        self.require_room(held, position, q)
         placement = Placement(
             slots=slice(position, stop),
             n_visible=stop,
@@ -116,12 +115,58 @@ class StaticExecutor:
         held.advance(q)
         return states
 
+    def require_room(self, held: StaticCache, position: int, q: int) -> None:
+        """Refuse a block of ``q`` tokens at ``position`` that does not follow the cache's tokens or fit behind them.
+
+        Raises
+        ------
+        ValueError, ModelError
+            As ``hidden``.
+        """
+        if position != held.length:
+            raise ValueError(f"a block at position {position} does not follow a cache of {held.length} tokens")
+        if position + q > held.capacity:
+            raise ModelError(
+                f"{position + q} tokens do not fit a cache of {held.capacity} "
+                f"(the model has {self.n_positions} positions); use a shorter prompt or fewer new tokens"
+            )
+
     @torch.inference_mode()
     def forward_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, last_only: bool) -> torch.Tensor:
         """Run ``ids`` int64 ``[q]`` at ``position`` int64 ``[1]`` on the device; logits ``[q, V]`` or ``[1, V]``.
 
-        Shapes depend on ``q`` and the cache's capacity alone (no host number enters), so the launch can be captured
-        and replayed anywhere. The whole cache is read through a mask; ``cache.length`` is not moved.
+        The whole cache is read through a mask; ``cache.length`` is not moved.
+        """
+        return self.launch_at(ids, position, cache, last_only)
+
+    @torch.inference_mode()
+    def forward_tree(self, ids: torch.Tensor, position: int, cache: Cache, branches: Branches) -> torch.Tensor:
+        """Logits ``[q, V]`` of a block that branches; see ``specdec.models.branches.TreeExecutor``."""
+        held = own_cache(cache)
+        q, start = ids.shape[0], position + branches.n_before
+        self.require_room(held, start, q)
+        positions = branches.depths + position
+        placement = Placement(
+            slots=slice(start, start + q),
+            n_visible=start + q,
+            cosine=self._cosine.index_select(0, positions),
+            signed_sine=self._signed_sine.index_select(0, positions),
+            mask=branch_mask(branches, position, self.dtype),
+        )
+        states = hidden_states(self.network, ids, placement, held.keys, held.values)
+        held.advance(q)
+        return logits(self.network, states)
+
+    @torch.inference_mode()
+    def chain_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, k: int) -> torch.Tensor:
+        """Feed ``ids`` int64 ``[q]`` at ``position``, then go on greedily: int64 ``[k]`` from ``k`` forwards."""
+        return self.launch_chain_at(ids, position, cache, k)
+
+    def launch_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, last_only: bool) -> torch.Tensor:
+        """``forward_at`` as a recorder wants it: outside inference mode, which torch.compile cannot enter.
+
+        Shapes depend on ``q`` and the cache's capacity alone (no host number enters), so the launch can be recorded
+        and replayed anywhere.
         """
         held = own_cache(cache)
         slots = position + torch.arange(ids.shape[0], device=self.device)
@@ -137,11 +182,11 @@ class StaticExecutor:
         states = hidden_states(self.network, ids, placement, held.keys, held.values)
         return logits(self.network, states[-1:] if last_only else states)
 
-    def chain_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, k: int) -> torch.Tensor:
-        """Feed ``ids`` int64 ``[q]`` at ``position``, then go on greedily: int64 ``[k]`` from ``k`` forwards."""
+    def launch_chain_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, k: int) -> torch.Tensor:
+        """``chain_at`` as a recorder wants it."""
         tokens = []
         for _ in range(k):
-            logits = self.forward_at(ids, position, cache, last_only=True)
+            logits = self.launch_at(ids, position, cache, last_only=True)
             position = position + ids.shape[0]
             ids = logits.argmax(dim=-1)
             tokens.append(ids)

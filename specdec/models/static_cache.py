@@ -9,21 +9,27 @@ import torch
 from specdec.models.architecture import Architecture
 
 
+def new_storage(architecture: Architecture, n_slots: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Room for keys and values of ``n_slots`` tokens: ``[2, n_layers, n_kv_heads, n_slots, head_dim]``, zeros."""
+    shape = (2, architecture.n_layers, architecture.n_kv_heads, n_slots, architecture.head_dim)
+    # zeros, not empty: a masked slot is multiplied by zero, and an uninitialised one may hold NaN
+    return torch.zeros(shape, dtype=dtype, device=device)
+
+
 class StaticCache:
-    """Cache of one sequence.
+    """Cache of one sequence over a storage of at least ``capacity`` slots.
 
     Attributes
     ----------
     keys, values : Tensor
-        ``[n_layers, n_kv_heads, capacity, head_dim]``, zeros at first.
+        ``[n_layers, n_kv_heads, n_slots, head_dim]``.
     capacity : int
         Most tokens it can hold.
     """
 
-    def __init__(self, architecture: Architecture, capacity: int, dtype: torch.dtype, device: torch.device) -> None:
-        shape = (2, architecture.n_layers, architecture.n_kv_heads, capacity, architecture.head_dim)
-        # zeros, not empty: a masked slot is multiplied by zero, and an uninitialised one may hold NaN
-        self.keys, self.values = torch.zeros(shape, dtype=dtype, device=device).unbind()
+    def __init__(self, storage: torch.Tensor, capacity: int) -> None:
+        self.storage = storage
+        self.keys, self.values = storage.unbind()
         self.capacity = capacity
         self._length = 0
 
