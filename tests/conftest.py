@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,10 @@ import torch
 from specdec.config import load_study
 from specdec.config.sources import Derived, Random, Source
 from specdec.errors import SpecdecError
+from specdec.models.feature_head import HeadShape, save_head
 from specdec.models.fetch import fetch
+from specdec.models.shapes import is_norm
+from specdec.models.weights import load_architecture
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -90,6 +93,27 @@ def derived_model(tmp_path_factory: pytest.TempPathFactory) -> ModelFactory:
             fetch("derived", source, folder, base=base, downloads=folder.parent)
             made[key] = folder
         return made[key]
+
+    return factory
+
+
+@pytest.fixture(scope="session")
+def random_head(tmp_path_factory: pytest.TempPathFactory) -> ModelFactory:
+    """``random_head(target, fused_layers=(), vocabulary=range(256), seed=0) -> folder``: an untrained feature head."""
+
+    def factory(
+        target: Path, fused_layers: tuple[int, ...] = (), vocabulary: Sequence[int] = range(256), seed: int = 0
+    ) -> Path:
+        generator = torch.Generator().manual_seed(seed)
+        shapes = HeadShape(load_architecture(target), fused_layers).tensors
+        weights = {
+            name: torch.ones(size) if is_norm(name) else torch.empty(size).normal_(0.0, 0.15, generator=generator)
+            for name, size in shapes.items()
+        }
+        folder = tmp_path_factory.mktemp("head")
+        ids = torch.tensor(list(vocabulary))
+        save_head(folder, target, weights, fused_layers=fused_layers, vocabulary=ids, about={"license": "none"})
+        return folder
 
     return factory
 

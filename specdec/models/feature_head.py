@@ -66,7 +66,7 @@ class HeadShape:
         """Name -> shape of every weight; the layer's are named as in transformers, linears are ``[out, in]``.
 
         ``join.weight`` takes ``[embedding, state]``, each divided by its root mean square. ``fuse.weight`` maps the
-        fused states, divided likewise, to what is added to the last layer's.
+        fused states, divided likewise, to what is added to the last layer's (zeros: a head without them).
         """
         hidden = self.architecture.hidden
         layer = {name: shape for name, shape in tensor_shapes(self.decoder).items() if split_layer(name)}
@@ -155,6 +155,6 @@ def _check(weights: dict[str, torch.Tensor], vocabulary: torch.Tensor, shape: He
                 "train it again (`specdec train-drafter`)"
             )
     rows = shape.architecture.n_vocabulary
-    ids = vocabulary.unique()
+    ids: torch.Tensor = torch.unique(vocabulary)
     if vocabulary.ndim != 1 or not 0 < len(ids) == len(vocabulary) or not 0 <= int(ids[0]) <= int(ids[-1]) < rows:
         raise ModelError(f"{origin}: {VOCABULARY} is no list of different ids below {rows}; train the head again")

@@ -21,9 +21,14 @@ LAYER = "model.layers.0."
 
 
 def unroll(
-    weights: Weights, shape: HeadShape, embedded: torch.Tensor, features: torch.Tensor, n_depths: int
+    weights: Weights,
+    shape: HeadShape,
+    embedded: torch.Tensor,
+    features: torch.Tensor,
+    n_depths: int,
+    n_context: int = 0,
 ) -> Iterator[torch.Tensor]:
-    """States of the head at depth 1, 2 .. ``n_depths``, each ``[batch, n, hidden]`` before the final norm.
+    """States of the head at depth 1, 2 .. ``n_depths``, each ``[batch, n - n_context, hidden]`` before the final norm.
 
     Parameters
     ----------
@@ -33,21 +38,26 @@ def unroll(
         ``[batch, n, hidden]``: row ``i`` is the embedding of token ``i + 1``.
     features : Tensor
         ``[batch, n, n_features, hidden]``: row ``i`` are the target's states of token ``i``, before the final norm.
+    n_context : int
+        Leading rows that are only attended to (a prompt, from which nothing is drafted); their states are not made.
 
     Yields
     ------
     Tensor
-        Row ``i`` predicts token ``i + 2``. Rows below ``d - 1`` of depth ``d`` stand for no chain: leave them out of
-        any loss.
+        Row ``i`` stands for row ``n_context + i`` of the text and predicts token ``n_context + i + 2``. The first
+        ``d - 1`` rows of depth ``d`` stand for no chain: leave them out of any loss.
     """
     architecture = shape.decoder
     cosine, signed_sine = rope_tables(architecture, embedded.shape[1], embedded.dtype, embedded.device)
     state = fused(weights, features, architecture.rms_eps)
     keys: list[torch.Tensor] = []
     values: list[torch.Tensor] = []
-    for _ in range(n_depths):
+    for depth in range(1, n_depths + 1):
         hidden = joined(weights, embedded, state, architecture.rms_eps)
         query, key, value = _heads(weights, architecture, hidden, cosine, signed_sine)
+        if depth == 1:  # from here on, rows are those that something is drafted from
+            query, hidden = query[:, :, n_context:], hidden[:, n_context:]
+            embedded, cosine, signed_sine = embedded[:, n_context:], cosine[n_context:], signed_sine[n_context:]
         keys.append(key)
         values.append(value)
         hidden = hidden + _linear(weights, "self_attn.o_proj", _attend(query, keys, values))
@@ -57,7 +67,7 @@ def unroll(
 
 
 def fused(weights: Weights, features: torch.Tensor, eps: float) -> torch.Tensor:
-    """One state per token: ``[.., n_features, hidden] -> [.., hidden]``, of root mean square about one."""
+    """One state per token: ``[.., n_features, hidden] -> [.., hidden]``."""
     scaled = unit(features, eps)
     last = scaled[..., -1, :]
     if FUSE not in weights:
@@ -81,7 +91,7 @@ def _heads(
     """Rotated queries and keys, values: each ``[batch, n_heads, n, head_dim]``, key heads repeated to the queries'."""
     normed = _norm(weights, "input_layernorm", hidden, a.rms_eps)
     query, key, value = (
-        _linear(weights, f"self_attn.{name}_proj", normed).unflatten(-1, (n_heads, a.head_dim))
+        _linear(weights, f"self_attn.{name}_proj", normed).view(*hidden.shape[:-1], n_heads, a.head_dim)
         for name, n_heads in (("q", a.n_heads), ("k", a.n_kv_heads), ("v", a.n_kv_heads))
     )
     if a.qk_norm:
@@ -94,14 +104,17 @@ def _heads(
 
 
 def _attend(query: torch.Tensor, keys: list[torch.Tensor], values: list[torch.Tensor]) -> torch.Tensor:
-    """Attention at depth ``len(keys)``: ``[batch, n_heads, n, head_dim]`` to ``[batch, n, n_heads * head_dim]``."""
+    """Attention at depth ``len(keys)``: ``[batch, n_heads, m, head_dim]`` to ``[batch, m, n_heads * head_dim]``.
+
+    True keys are ``[batch, n_heads, n, head_dim]``, the last ``m`` rows of which the queries stand at.
+    """
     depth = len(keys)
-    if depth == 1:
-        seen = F.scaled_dot_product_attention(query, keys[0], values[0], is_causal=True)
-        return seen.transpose(1, 2).flatten(-2)
-    n, scale = query.shape[-2], query.shape[-1] ** -0.5
+    m, n, scale = query.shape[-2], keys[0].shape[-2], query.shape[-1] ** -0.5
     # true rows up to i - depth + 1, then of each depth j > 1 the one row i - (depth - j)
-    hidden = torch.ones(n, n, dtype=torch.bool, device=query.device).triu_(2 - depth)
+    hidden = torch.ones(m, n, dtype=torch.bool, device=query.device).triu_(n - m + 2 - depth)
+    if depth == 1:
+        seen = F.scaled_dot_product_attention(query, keys[0], values[0], attn_mask=~hidden)
+        return seen.transpose(1, 2).flatten(-2)
     true_scores = (query @ keys[0].transpose(-1, -2)).masked_fill(hidden, float("-inf"))
     own_keys = [_shifted(keys[j], depth - 1 - j, -2) for j in range(1, depth)]
     own_values = [_shifted(values[j], depth - 1 - j, -2) for j in range(1, depth)]

@@ -19,6 +19,13 @@ from specdec.models.rope import rotate
 Linear = Callable[[torch.Tensor], torch.Tensor]
 """``[q, n_in] -> [q, n_out]``."""
 
+Watch = Callable[[int, torch.Tensor], None]
+"""Told the index of each layer and the residual stream behind it, ``[q, hidden]``."""
+
+
+def unwatched(index: int, hidden: torch.Tensor) -> None:
+    """Nobody looks."""
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -66,19 +73,30 @@ class Layer:
 
 @dataclass(frozen=True)
 class Network:
-    """A whole model; ``head`` gives only the vocabulary rows that are asked for."""
+    """A whole model; ``head`` gives only the vocabulary rows that are asked for, ``watch`` sees what passes by."""
 
     architecture: Architecture
     embedding: torch.Tensor
     layers: tuple[Layer, ...]
     norm: Norm
     head: Linear
+    watch: Watch = unwatched
 
 
 def hidden_states(
     network: Network, ids: torch.Tensor, placement: Placement, keys: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
     """Run ``ids`` int64 ``[q]`` through every layer; return ``[q, hidden]`` before the final norm.
+
+    ``keys`` and ``values`` are as in ``run_layers``.
+    """
+    return run_layers(network, F.embedding(ids, network.embedding), placement, keys, values)
+
+
+def run_layers(
+    network: Network, hidden: torch.Tensor, placement: Placement, keys: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    """Run what the first layer reads, ``[q, hidden]``, through every layer; return ``[q, hidden]``.
 
     ``keys`` and ``values`` are ``[n_layers, n_kv_heads, capacity, head_dim]`` and are written at
     ``placement.slots``.
@@ -88,9 +106,9 @@ def hidden_states(
     written = (_writers(stack, placement.slots) for stack in (keys, values))
     slots = (Slot(*views) for views in zip(*written, *visible, strict=True))
     mask = grouped_mask(placement.mask, network.architecture.n_heads // network.architecture.n_kv_heads)
-    hidden = F.embedding(ids, network.embedding)
-    for layer, slot in zip(network.layers, slots, strict=True):
+    for index, (layer, slot) in enumerate(zip(network.layers, slots, strict=True)):
         hidden = run_layer(network.architecture, layer, hidden, placement, slot, mask)
+        network.watch(index, hidden)
     return hidden
 
 

@@ -7,6 +7,7 @@ summation differs.
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -31,12 +32,19 @@ class PackedExecutor(StaticExecutor):
         Kernel by role and largest number of rows, for the records: ``{"qkv": {"1": "matvec", ...}, ...}``.
     fallback_reason : str or None
         Why a kernel, or all of them, could not be used here; None where every one could.
+    linear : callable
+        What made this model's linears, for more of the same shapes.
     """
 
     kind = "packed"
 
     choices: dict[str, dict[str, str]]
     fallback_reason: str | None
+    linear: LinearFactory
+
+    def describe(self) -> dict[str, Any]:
+        """``{"kernels": choices, "fallback_reason": ...}``, as JSON values."""
+        return {"kernels": self.choices, "fallback_reason": self.fallback_reason}
 
     @classmethod
     def load(
@@ -78,6 +86,7 @@ class PackedExecutor(StaticExecutor):
         )
         executor = cls(network, n_vocabulary=n_vocabulary, dtype=dtype, device=device, door=door)
         executor.fallback_reason = reason
+        executor.linear = linear
         executor.choices = {
             role: {str(q): name for q, name in zip(ROW_COUNTS, names, strict=True)}
             for role, names in kernels_by_role.items()

@@ -1,0 +1,212 @@
+"""A feature head as an executor: token ids in, draft logits out, with a cache like any drafter's.
+
+It is handed no states: for a token whose predecessor the target has run it reads the target's (``TappedExecutor``),
+behind those it goes on with its own. So a drafter drives it like any model. What was computed from its own states is
+a guess even where the tokens were right: rolling back drops it, and the next forward makes it again from the target's.
+"""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+
+from specdec.errors import ModelError
+from specdec.models.attention import causal_mask
+from specdec.models.executor import Cache, Executor
+from specdec.models.feature_head import JOIN, HeadFile, HeadShape, load_head
+from specdec.models.fuse import build_network, plain_linear
+from specdec.models.head_unroll import fused, unit
+from specdec.models.network import Placement, logits, run_layers
+from specdec.models.packed import PackedExecutor
+from specdec.models.rope import rope_tables
+from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD, split_layer
+from specdec.models.static import StaticExecutor
+from specdec.models.tapped import TappedExecutor
+from specdec.models.weights import load_weights
+
+
+class HeadCache:
+    """Keys and values of a head's rows; ``length`` counts the tokens read, the first of which has no row.
+
+    ``n_true`` of them were read with a state of the target's. ``own`` is the head's state behind the last one.
+    """
+
+    def __init__(self, shape: HeadShape, capacity: int, dtype: torch.dtype, device: torch.device) -> None:
+        a = shape.decoder
+        self.keys = torch.zeros((1, a.n_kv_heads, capacity, a.head_dim), dtype=dtype, device=device)
+        self.values = torch.zeros_like(self.keys)
+        self.capacity = capacity
+        self.n_true = 0
+        self.own = torch.zeros((1, a.hidden), dtype=dtype, device=device)
+        self._length = 0
+
+    @property
+    def length(self) -> int:
+        """Tokens read."""
+        return self._length
+
+    def rollback(self, length: int) -> None:
+        """Keep at most ``length`` tokens (0 .. ``self.length``), and none that was read with a guessed state."""
+        if not 0 <= length <= self._length:
+            raise ValueError(f"cannot keep {length} tokens of a cache that holds {self._length}")
+        self._length = self.n_true = min(length, self.n_true)
+
+    def advance(self, q: int, own: torch.Tensor, true: bool) -> None:
+        """Count ``q`` tokens just read; ``own`` ``[1, hidden]`` is the state behind the last one."""
+        self._length += q
+        self.own = own
+        if true:
+            self.n_true = self._length
+
+
+class HeadExecutor:
+    """One head on the target's device; see ``specdec.models.executor.Executor``.
+
+    Logit columns are ``vocabulary[0], vocabulary[1] ..``, not token ids: ``token_ids`` names them.
+
+    Attributes
+    ----------
+    vocabulary : Tensor
+        int64 ``[V]``: ids that can be drafted; those of the prompt join the head's own (``draft_from``).
+    """
+
+    def __init__(self, head: HeadFile, target: StaticExecutor, rows: torch.Tensor) -> None:
+        """``rows`` ``[n_vocabulary, hidden]`` is the matrix of the target's LM head."""
+        self.shape = head.shape
+        self._eps = head.shape.architecture.rms_eps
+        self.kind = target.kind
+        self.n_positions = target.n_positions
+        self.device, self.dtype, self.door = target.device, target.dtype, target.door
+        self._weights = {name: tensor.to(self.device, self.dtype) for name, tensor in head.weights.items()}
+        kept = head.vocabulary.to(self.device)
+        linear = target.linear if isinstance(target, PackedExecutor) else plain_linear
+        layer = {name: self._weights.pop(name) for name in list(self._weights) if split_layer(name)}
+        around = {EMBEDDING: target.network.embedding, FINAL_NORM: target.network.norm.weight, HEAD: rows[kept]}
+        self._network = build_network(
+            head.shape.decoder, layer | around, n_vocabulary=len(kept), linear=linear, origin="feature head"
+        )
+        self._join = linear("out", self._weights.pop(JOIN), None)
+        self._rows = rows
+        self._kept = kept
+        self._kept_ids = frozenset(kept.tolist())
+        self._prompt_rows = rows[:0]
+        self.vocabulary = kept
+        self._states: TappedExecutor | None = None
+        self._cosine, self._signed_sine = rope_tables(head.shape.decoder, 0, self.dtype, self.device)
+
+    @classmethod
+    def load(cls, folder: Path, target_folder: Path, target: Executor) -> "HeadExecutor":
+        """Read a head made for this target.
+
+        Raises
+        ------
+        ModelError
+            If it was made for other weights, or the target's executor shows no states.
+        """
+        if not isinstance(target, StaticExecutor):
+            raise ModelError(
+                f"{folder}: a feature head reads the target's states, which executor {target.kind} does not show; "
+                "use executor static or packed"
+            )
+        head = load_head(folder, target_folder)
+        tied = target.architecture.tied_head
+        rows = target.network.embedding if tied else load_weights(target_folder, target.dtype, target.device)[HEAD]
+        return cls(head, target, rows)
+
+    @property
+    def n_vocabulary(self) -> int:
+        """Ids that can be drafted now."""
+        return self.vocabulary.shape[0]
+
+    def reading(self, states: TappedExecutor) -> Self:
+        """The same head, its weights shared, reading this target's states."""
+        mine = copy.copy(self)
+        mine._states = states
+        return mine
+
+    def draft_from(self, prompt: Sequence[int]) -> None:
+        """Let ids of the prompt be drafted too: what a text speaks of comes back in it, however rare elsewhere."""
+        added = self.door.upload(sorted(set(prompt) - self._kept_ids))
+        self.vocabulary = torch.cat((self._kept, added))
+        self._prompt_rows = self._rows[added]
+
+    def token_ids(self, columns: torch.Tensor) -> torch.Tensor:
+        """Token ids of logit columns, both int64."""
+        return self.vocabulary[columns]
+
+    def open(self, capacity: int) -> HeadCache:
+        """An empty cache for up to ``capacity`` tokens."""
+        capacity = min(capacity, self.n_positions)
+        if self._cosine.shape[0] < capacity:
+            self._cosine, self._signed_sine = rope_tables(self.shape.decoder, capacity, self.dtype, self.device)
+        return HeadCache(self.shape, capacity, self.dtype, self.device)
+
+    @torch.inference_mode()
+    def forward(self, ids: torch.Tensor, position: int, cache: Cache, last_only: bool = False) -> torch.Tensor:
+        """Read ``ids`` int64 ``[q]`` at ``position ..``; logits of one row each, or of the last (``last_only``).
+
+        The token at position 0 has no state before it and gives no row.
+
+        Raises
+        ------
+        ValueError
+            If ``position`` is not the cache's length, or states are missing in front of more than one token.
+        ModelError
+            If the block would pass the end of the cache.
+        """
+        held = _own(cache)
+        stop = position + ids.shape[0]
+        if position != held.length:
+            raise ValueError(f"a block at position {position} does not follow a cache of {held.length} tokens")
+        if stop > held.capacity:
+            raise ModelError(f"{stop} tokens do not fit a head's cache of {held.capacity}; use fewer new tokens")
+        start = max(position, 1)
+        if start == stop:
+            held.advance(1, held.own, true=True)
+            return self._prompt_rows.new_empty(0, self.n_vocabulary)
+        ids = ids[start - position :]
+        state, true = self._state(start, stop, held)
+        hidden = self._rows_of(ids, state, start - 1, held)
+        held.advance(stop - position, hidden[-1:], true)
+        return self._logits(hidden[-1:] if last_only else hidden)
+
+    def _state(self, start: int, stop: int, cache: HeadCache) -> tuple[torch.Tensor, bool]:
+        """States in front of tokens ``start .. stop - 1``, ``[q, hidden]``, and whether they are the target's."""
+        if self._states is None:
+            raise RuntimeError("a head reads states: use head.reading(target) first")
+        if stop - 1 <= self._states.n_known:
+            return fused(self._weights, self._states.states[start - 1 : stop - 1], self._eps), True
+        if stop - start != 1:
+            raise ValueError(f"states are known of {self._states.n_known} tokens, {stop - 1} are to be read")
+        return cache.own, False
+
+    def _rows_of(self, ids: torch.Tensor, state: torch.Tensor, slot: int, cache: HeadCache) -> torch.Tensor:
+        """The head's states ``[q, hidden]`` of rows ``slot ..``."""
+        q, stop = ids.shape[0], slot + ids.shape[0]
+        embedded = F.embedding(ids, self._network.embedding)
+        placement = Placement(
+            slots=slice(slot, stop),
+            n_visible=stop,
+            cosine=self._cosine[slot:stop],
+            signed_sine=self._signed_sine[slot:stop],
+            mask=causal_mask(q, stop, self.dtype, self.device),
+        )
+        joined = self._join(torch.cat((unit(embedded, self._eps), unit(state, self._eps)), dim=-1))
+        return run_layers(self._network, joined, placement, cache.keys, cache.values)
+
+    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        network = replace(self._network, head=self._with_prompt)
+        return logits(network, hidden)
+
+    def _with_prompt(self, normed: torch.Tensor) -> torch.Tensor:
+        return torch.cat((self._network.head(normed), F.linear(normed, self._prompt_rows)), dim=-1)
+
+
+def _own(cache: Cache) -> HeadCache:
+    if not isinstance(cache, HeadCache):
+        raise TypeError(f"{type(cache).__name__} was not opened by this executor; use its own open()")
+    return cache
