@@ -115,6 +115,11 @@ def save_head(
     write_json(Path(folder) / HEAD_CARD, card)
 
 
+def is_head(folder: Path) -> bool:
+    """Whether a folder holds a feature head, not a model of its own."""
+    return (Path(folder) / HEAD_CARD).is_file()
+
+
 def load_head(folder: Path, target: Path) -> HeadFile:
     """Read a head for the model in the folder ``target``.
 
@@ -124,7 +129,7 @@ def load_head(folder: Path, target: Path) -> HeadFile:
         If the folder holds no head, the head was made for other weights, or its tensors do not fit.
     """
     folder = Path(folder)
-    if not (folder / HEAD_CARD).is_file():
+    if not is_head(folder):
         raise ModelError(f"{folder / HEAD_CARD}: not found; name a folder that `specdec train-drafter` wrote")
     card = read_json(folder / HEAD_CARD)
     if card.get("kind") != HEAD_KIND:

@@ -1,15 +1,15 @@
 """A feature head as an executor: token ids in, draft logits out, with a cache like any drafter's.
 
-It is handed no states: for a token whose predecessor the target has run it reads the target's (``TappedExecutor``),
-behind those it goes on with its own. So a drafter drives it like any model. What was computed from its own states is
+It is handed no states: for a token whose predecessor the target has run it reads the target's
+(``specdec.models.tapped``), behind those it goes on with its own. So a drafter drives it like any model. What was computed from its own states is
 a guess even where the tokens were right: rolling back drops it, and the next forward makes it again from the target's.
 """
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +25,6 @@ from specdec.models.packed import PackedExecutor
 from specdec.models.rope import rope_tables
 from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD, split_layer
 from specdec.models.static import StaticExecutor
-from specdec.models.tapped import TappedExecutor
 from specdec.models.weights import load_weights
 
 
@@ -63,6 +62,32 @@ class HeadCache:
             self.n_true = self._length
 
 
+class States(Protocol):
+    """What a head reads: ``states`` ``[n, n_features, hidden]`` by token, true for the first ``n_known``."""
+
+    @property
+    def states(self) -> torch.Tensor:
+        """Row ``i`` is token ``i``'s."""
+        ...
+
+    @property
+    def n_known(self) -> int:
+        """Tokens whose states are true."""
+        ...
+
+
+@dataclass(frozen=True)
+class BlankStates:
+    """Zeros for every position: enough to time a head without its target."""
+
+    states: torch.Tensor
+
+    @property
+    def n_known(self) -> int:
+        """All of them."""
+        return self.states.shape[0]
+
+
 class HeadExecutor:
     """One head on the target's device; see ``specdec.models.executor.Executor``.
 
@@ -95,7 +120,8 @@ class HeadExecutor:
         self._kept_ids = frozenset(kept.tolist())
         self._prompt_rows = rows[:0]
         self.vocabulary = kept
-        self._states: TappedExecutor | None = None
+        blank = torch.zeros((), dtype=self.dtype, device=self.device)
+        self._states: States = BlankStates(blank.expand(self.n_positions, self.shape.n_features, rows.shape[1]))
         self._cosine, self._signed_sine = rope_tables(head.shape.decoder, 0, self.dtype, self.device)
 
     @classmethod
@@ -122,7 +148,7 @@ class HeadExecutor:
         """Ids that can be drafted now."""
         return self.vocabulary.shape[0]
 
-    def reading(self, states: TappedExecutor) -> Self:
+    def reading(self, states: States) -> Self:
         """The same head, its weights shared, reading this target's states."""
         mine = copy.copy(self)
         mine._states = states
@@ -176,8 +202,6 @@ class HeadExecutor:
 
     def _state(self, start: int, stop: int, cache: HeadCache) -> tuple[torch.Tensor, bool]:
         """States in front of tokens ``start .. stop - 1``, ``[q, hidden]``, and whether they are the target's."""
-        if self._states is None:
-            raise RuntimeError("a head reads states: use head.reading(target) first")
         if stop - 1 <= self._states.n_known:
             return fused(self._weights, self._states.states[start - 1 : stop - 1], self._eps), True
         if stop - start != 1:
