@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from specdec.config.base import Section
+from specdec.config.base import ExecutorKind, Section
 from specdec.config.control import (
     NEEDS_PROBABILITIES,
     Acceptance,
@@ -35,7 +35,7 @@ class Arm(Section):
     acceptance: Acceptance = Greedy()
     ledger: Literal["per_round", "per_token", "lagged"] = "per_round"
     catch_up: Literal["lazy", "eager", "fixed2"] = "lazy"
-    executor: Literal["hf", "static", "packed"] | None = None
+    executor: ExecutorKind | None = None
 
     @model_validator(mode="after")
     def _check(self) -> "Arm":

@@ -26,13 +26,15 @@ class NgramDrafter(Section):
     """Prompt lookup: copy what followed an earlier occurrence of the last ``n`` tokens.
 
     The longest n-gram from ``max_n`` down to ``min_n`` that occurs earlier wins; among its occurrences
-    ``match`` says which (``latest`` or ``first``).
+    ``match`` says which (``latest`` or ``first``). With ``min_match``, nothing is drafted unless at least that many
+    tokens before that occurrence are those at the end of the text; it may be more than ``max_n``.
     """
 
     kind: Literal["ngram"]
     max_n: int = Field(ge=1, le=16)
     min_n: int = Field(ge=1, le=16)
     match: Literal["latest", "first"]
+    min_match: int = Field(default=1, ge=1, le=1024)
 
     @model_validator(mode="after")
     def _check(self) -> "NgramDrafter":

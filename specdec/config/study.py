@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from specdec.config.arms import Arm
-from specdec.config.base import Section
+from specdec.config.base import ExecutorKind, Section
 from specdec.config.sources import Derived, Source
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -67,7 +67,7 @@ class EngineSection(Section):
 
     device: Literal["auto", "cpu", "cuda"]
     dtype: Literal["float32", "bfloat16", "float16"]
-    executor: Literal["hf", "static", "packed"]
+    executor: ExecutorKind
     threads: int = Field(ge=0)
     prefill_chunk: int = Field(ge=1)
     max_new_tokens: int = Field(ge=2)

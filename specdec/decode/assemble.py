@@ -108,6 +108,7 @@ def build(arm: Arm, setting: Setting) -> Engine:
         return known(tuple(prompt))
 
     return Engine(
+        target=setting.target,
         drafter=_drafter(arm.drafter, arm.tree, setting, oracle),
         verifier=_verifier(arm, setting),
         acceptance=_acceptance(arm.acceptance) if arm.tree is None else TreeAcceptance(arm.acceptance.bonus),
@@ -131,6 +132,7 @@ def _build_on_device(arm: Arm, setting: Setting) -> Engine:
         executor = setting.models.first_layers(setting.kind, arm.drafter.layers)
         drafter = DeviceModelDrafter(_position_free(executor), n_extra, setting.chunk, "layer_skip")
     return Engine(
+        target=setting.target,
         drafter=drafter,
         verifier=DeviceVerifier(_position_free(setting.target), n_extra, setting.chunk),
         acceptance=_acceptance(arm.acceptance),
@@ -206,7 +208,7 @@ def _drafter(
         case drafting.LayerSkipDrafter():
             return model(setting.models.first_layers(setting.kind, choice.layers), "layer_skip")
         case drafting.NgramDrafter():
-            return NgramDrafter(choice.min_n, choice.max_n, choice.match, setting.limits.eos_ids, setting.door)
+            return _lookup(choice, setting)
         case drafting.ReplayDrafter():
             return ReplayDrafter(oracle, setting.door)
         case drafting.PaidReplayDrafter():
@@ -215,12 +217,16 @@ def _drafter(
         case drafting.RecordedDrafter():
             return RecordedDrafter(oracle, setting.door)
         case drafting.HybridDrafter():
-            lookup = choice.lookup
             return HybridDrafter(
-                NgramDrafter(lookup.min_n, lookup.max_n, lookup.match, setting.limits.eos_ids, setting.door),
+                _lookup(choice.lookup, setting),
                 model(setting.models.executor(setting.kind, choice.model), "model"),
                 choice.model_k,
             )
+
+
+def _lookup(choice: drafting.NgramDrafter, setting: Setting) -> NgramDrafter:
+    eos_ids = setting.limits.eos_ids
+    return NgramDrafter(choice.min_n, choice.max_n, choice.match, eos_ids, setting.door, choice.min_match)
 
 
 def _acceptance(choice: control.Acceptance) -> Acceptance:

@@ -10,6 +10,7 @@ from specdec.decode.limits import Limits
 from specdec.decode.parts import Acceptance, Controller, Drafter, Ledger, Verifier
 from specdec.errors import PromptError
 from specdec.models.door import Door
+from specdec.models.executor import Executor
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class Engine:
     door: Door
     slack: int = 0
     """Tokens that the device may run ahead of the host; 0: the host knows every position (``Committed``)."""
+
+    target: Executor | None = None
+    """What runs the target: the records ask it what it chose on this machine."""
 
     oracle: Callable[[Sequence[int]], object] | None = None
     """Decodes the text that an oracle drafter will propose; None for every real drafter."""

@@ -22,17 +22,27 @@ Open = Callable[[str, Path, int, Door], Executor]
 class Loaded:
     """Executors of named models, opened when first asked for.
 
-    ``models`` is the folder that holds one model folder per name, or the folders by name.
+    ``models`` is the folder that holds one model folder per name, or the folders by name. ``calibration`` is the
+    file in which ``packed`` keeps its kernel choices (None: the user's own), ``door`` makes the door of the device.
 
     Every executor's logits are cut to the rows that the target's tokenizer shares with its model, so
     that both arms of a comparison choose among the same tokens and padding rows are never emitted.
     """
 
-    def __init__(self, models: Path | Mapping[str, Path], section: EngineSection, open_one: Open | None = None) -> None:
+    def __init__(
+        self,
+        models: Path | Mapping[str, Path],
+        section: EngineSection,
+        open_one: Open | None = None,
+        *,
+        calibration: Path | None = None,
+        door: Callable[[torch.device], Door] = Door,
+    ) -> None:
         self._folders = models
         self.section = section
         self.n_threads = set_threads(section.threads)
-        self.door = Door(resolve_device(section.device))
+        self._calibration = calibration
+        self.door = door(resolve_device(section.device))
         self._open = open_one or self._open_real
         self._executors: dict[tuple[str, str, int], Executor] = {}
 
@@ -79,3 +89,4 @@ class Loaded:
             n_vocabulary=n_vocabulary,
             door=door,
         )
+            calibration=self._calibration,

@@ -4,7 +4,8 @@ An executor owns no text and no policy. Rolling back is ``cache.rollback(length)
 caches, one ``crop`` call on transformers' DynamicCache.
 """
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import torch
 
@@ -67,6 +68,12 @@ class PositionFree(Executor, Protocol):
     def chain_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, k: int) -> torch.Tensor:
         """Feed ``ids`` int64 ``[q]`` at ``position``, then draft greedily: int64 ``[k]`` tokens, ``k`` forwards."""
         ...
+
+
+def choices_of(executor: Executor) -> dict[str, Any]:
+    """What an executor chose on this machine, as JSON values (its ``describe``); empty where it has no choice."""
+    describe: Callable[[], dict[str, Any]] = getattr(executor, "describe", dict)
+    return describe()
 
 
 def prefill(executor: Executor, prompt: torch.Tensor, cache: Cache, chunk: int) -> torch.Tensor:

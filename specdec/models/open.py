@@ -34,6 +34,8 @@ def open_executor(
     ------
     ModelError
         If the kind is unknown, or the folder cannot be read as one of its models.
+    MachineError
+        If this machine cannot run the kind (``graph`` without CUDA, ``compiled`` without a compiler).
     """
     if kind not in OPENERS:
         raise ModelError(f"executor {kind!r} is not known; use one of {', '.join(sorted(OPENERS))}")
@@ -68,7 +70,43 @@ def _open_packed(
     )
 
 
-OPENERS: dict[str, Callable[..., Executor]] = {"hf": _open_hf, "packed": _open_packed, "static": _open_static}
+def _open_graph(
+    folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door, calibration: Path | None
+) -> Executor:
+    from specdec.models.recorded import RecordedExecutor
+    from specdec.models.recorders import cuda_graphs
+    from specdec.models.static import StaticExecutor
+
+    if device.type != "cuda":
+        raise MachineError(
+            f"executor graph: CUDA graphs need a CUDA device, and this study runs on {device.type}; "
+            "use executor static, or packed for float32 on a CPU"
+        )
+    plain = StaticExecutor.load(folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door)
+    return RecordedExecutor(plain, cuda_graphs(device))
+
+
+def _open_compiled(
+    folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door, calibration: Path | None
+) -> Executor:
+    from specdec.models.recorded import RecordedExecutor
+    from specdec.models.recorders import Compiler, why_not_compiled
+    from specdec.models.static import StaticExecutor
+
+    reason = why_not_compiled(device)
+    if reason is not None:
+        raise MachineError(f"executor compiled: {reason}; install it, or use executor static")
+    plain = StaticExecutor.load(folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door)
+    return RecordedExecutor(plain, Compiler(device))
+
+
+OPENERS: dict[str, Callable[..., Executor]] = {
+    "compiled": _open_compiled,
+    "graph": _open_graph,
+    "hf": _open_hf,
+    "packed": _open_packed,
+    "static": _open_static,
+}
 
 
 def resolve_device(name: str) -> torch.device:

@@ -39,6 +39,22 @@ def shared_rows(target: Path, drafter: Path) -> int:
     return min(rows, *(max(vocabulary) + 1 for vocabulary in vocabularies))
 
 
+def require_rows(target: Path, drafter: Path) -> None:
+    """Refuse a drafter that lacks a row for an id that the target may emit: it could not be fed that token.
+
+    Raises
+    ------
+    ModelError
+        Naming the first such id.
+    """
+    n_emitted, n_held = shared_rows(target, target), load_architecture(drafter).n_vocabulary
+    if n_held < n_emitted:
+        raise ModelError(
+            f"{drafter}: has {n_held} vocabulary rows, but {target} may emit ids up to {n_emitted - 1}, which this "
+            "drafter cannot read; use a drafter with as many rows as the tokenizer has tokens"
+        )
+
+
 def read_vocabulary(path: Path) -> Vocabulary:
     """Every token of a ``tokenizer.json`` by id, added ones included.
 

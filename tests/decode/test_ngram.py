@@ -13,10 +13,10 @@ from specdec.models.toy import ToyExecutor, ToyText
 PROMPT = [1, 2, 3, 9, 1, 2, 4, 8, 1, 2]
 
 
-def propose(ids, k=3, *, min_n=2, max_n=2, match="latest", eos_ids=(), n_prompt=None):
+def propose(ids, k=3, *, min_n=2, max_n=2, match="latest", eos_ids=(), n_prompt=None, min_match=1):
     """What is drafted behind ``ids``, of which the first ``n_prompt`` (default: all but one) are the prompt."""
     door = Door("cpu")
-    drafter = NgramDrafter(min_n, max_n, match, frozenset(eos_ids), door)
+    drafter = NgramDrafter(min_n, max_n, match, frozenset(eos_ids), door, min_match)
     n_prompt = max(1, len(ids) - 1) if n_prompt is None else n_prompt
     committed = Committed(ids[:n_prompt], 256, door)
     drafter.begin(committed)
@@ -31,6 +31,17 @@ def propose(ids, k=3, *, min_n=2, max_n=2, match="latest", eos_ids=(), n_prompt=
 def test_which_match_is_used(match, expected):
     """Case V4."""
     assert propose(PROMPT, match=match) == expected
+
+
+@pytest.mark.parametrize(("min_match", "expected"), [(1, [9, 4, 5]), (4, [9, 4, 5]), (5, [])])
+def test_a_match_shorter_than_asked_drafts_nothing(min_match, expected):
+    """[1, 2, 3, 8] repeats with 4 tokens; before them stands 7 here and 6 there. The index looks at 2 alone."""
+    assert propose([7, 1, 2, 3, 8, 9, 4, 5, 6, 1, 2, 3, 8], min_match=min_match) == expected
+
+
+def test_a_match_that_begins_with_the_text_is_as_long_as_that():
+    assert propose([1, 2, 9, 1, 2], min_match=2) == [9, 1, 2]
+    assert propose([1, 2, 9, 1, 2], min_match=3) == []
 
 
 def test_the_end_of_the_text_does_not_match_itself():

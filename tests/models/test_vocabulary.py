@@ -10,7 +10,7 @@ import torch
 from specdec.errors import ModelError
 from specdec.models.door import Door
 from specdec.models.open import open_executor
-from specdec.models.vocabulary import first_difference, read_vocabulary, shared_rows
+from specdec.models.vocabulary import first_difference, read_vocabulary, require_rows, shared_rows
 
 CPU = torch.device("cpu")
 
@@ -71,6 +71,14 @@ def test_padding_rows_are_cut(
     drafter = make("drafter", drafter_rows, plain, added)
     assert shared_rows(target, drafter) == shared
     assert shared_rows(target, target) == n_tokens
+
+
+def test_a_drafter_that_cannot_read_what_the_target_emits_is_refused(make: Callable[..., Path]) -> None:
+    target = make("target", 264, words(250))
+    for rows in (250, 256):  # padding rows are not needed
+        require_rows(target, make(f"enough_{rows}", rows, words(250)))
+    with pytest.raises(ModelError, match=r"drafter: has 240 vocabulary rows, but .*target may emit ids up to 249"):
+        require_rows(target, make("drafter", 240, words(250)))
 
 
 def test_another_tokenizer_is_refused_at_the_first_differing_id(make: Callable[..., Path]) -> None:

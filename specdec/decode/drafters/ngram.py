@@ -6,6 +6,7 @@ of the text goes on inside itself, as in LZ77, so that periodic text yields full
 end-of-text token.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import torch
@@ -50,13 +51,27 @@ class NgramIndex:
         return twin
 
 
-class NgramDrafter:
-    """Copies; runs no model. The search is on the host, the draft is one upload."""
+def match_length(ids: Sequence[int], start: int, most: int) -> int:
+    """How many tokens before ``start`` are those at the end of ``ids``, counted up to ``most``."""
+    n_matched = 0
+    while n_matched < min(most, start) and ids[start - 1 - n_matched] == ids[-1 - n_matched]:
+        n_matched += 1
+    return n_matched
 
-    def __init__(self, min_n: int, max_n: int, match: str, eos_ids: frozenset[int], door: Door) -> None:
+
+class NgramDrafter:
+    """Copies; runs no model. The search is on the host, the draft is one upload.
+
+    A match of fewer than ``min_match`` tokens drafts nothing.
+    """
+
+    def __init__(
+        self, min_n: int, max_n: int, match: str, eos_ids: frozenset[int], door: Door, min_match: int = 1
+    ) -> None:
         self.tally = Tally()
         self._new_index = partial(NgramIndex, min_n, max_n, match)
         self._index = self._prompt_index = self._new_index()
+        self._min_match = min_match
         self._eos_ids = eos_ids
         self._door = door
         self._nothing = Draft(torch.empty(0, dtype=torch.int64, device=door.device), None, "none")
@@ -73,7 +88,7 @@ class NgramDrafter:
             return self._nothing
         self._index.extend(committed.ids)
         start = self._index.find(committed.ids)
-        if start is None:
+        if start is None or match_length(committed.ids, start, self._min_match) < self._min_match:
             return self._nothing
         return Draft(self._door.upload(self._continue(committed.ids, start, k)), None, "ngram")
 
