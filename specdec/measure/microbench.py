@@ -19,7 +19,7 @@ from specdec.decode.loaded import Loaded
 from specdec.measure.bandwidth import measure_bandwidth, quartiles, step_bytes
 from specdec.measure.clocks import Clock, clock_for, timed
 from specdec.measure.step_plan import StepPlan
-from specdec.models.executor import Cache, Executor, prefill
+from specdec.models.executor import Cache, Executor, choices_of, prefill
 from specdec.models.weights import load_architecture
 
 
@@ -41,7 +41,7 @@ def run(plan: StepPlan, say: Callable[[str], None]) -> dict[str, Any]:
     clock = clock_for(loaded.door)
     n_reads = min(7, plan.n_turns)  # a gigabyte each: the median of seven is steady
     bandwidth = measure_bandwidth(loaded.door.device, clock, n=n_reads, buffer_bytes=plan.buffer_bytes)
-    subjects = [_subject(loaded, plan.models, kind, model) for kind in plan.kinds for model in plan.names]
+    subjects = [open_subject(loaded, plan.models, kind, model) for kind in plan.kinds for model in plan.names]
     rows = step_costs(subjects, plan, clock, loaded.section, say)
     for row in rows:
         row["bandwidth_share"] = row["n_bytes"] / (row["median_ns"] * 1e-9) / bandwidth.median
@@ -50,6 +50,9 @@ def run(plan: StepPlan, say: Callable[[str], None]) -> dict[str, Any]:
         "dtype": plan.engine.dtype,
         "threads": loaded.n_threads,
         "bandwidth_bytes_per_s": asdict(bandwidth),
+        "executors": [
+            {"model": subject.model, "executor": subject.kind, **choices_of(subject.executor)} for subject in subjects
+        ],
         "rows": rows,
     }
 
@@ -112,7 +115,8 @@ def _fill(executor: Executor, cache: Cache, length: int, chunk: int) -> None:
         prefill(executor, ids, cache, chunk)
 
 
-def _subject(loaded: Loaded, models: Path, kind: str, model: str) -> Subject:
+def open_subject(loaded: Loaded, models: Path, kind: str, model: str) -> Subject:
+    """The named model under an executor; drafters see their last row alone."""
     executor = loaded.executor(kind, model)
     architecture = load_architecture(models / model)
     itemsize = executor.dtype.itemsize

@@ -57,16 +57,20 @@ def make_config(source: Random) -> dict[str, Any]:
     }
 
 
-def make_weights(source: Random) -> dict[str, torch.Tensor]:
-    """float32 tensors by name: norms 1, everything else normal with standard deviation ``scale``.
+def make_weights(
+    source: Random, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
+) -> dict[str, torch.Tensor]:
+    """Tensors by name: norms 1, everything else normal with standard deviation ``scale``.
 
-    Biases are drawn too (Qwen2 has them), so that a forward that forgets one is seen.
+    Biases are drawn too (Qwen2 has them), so that a forward that forgets one is seen. Another type or device gives
+    other numbers.
     """
-    generator = torch.Generator().manual_seed(source.seed)
+    generator = torch.Generator(device).manual_seed(source.seed)
     weights: dict[str, torch.Tensor] = {}
     for name, shape in tensor_shapes(read_architecture(make_config(source))).items():
         if is_norm(name):
-            weights[name] = torch.ones(shape)
+            weights[name] = torch.ones(shape, dtype=dtype, device=device)
         else:
-            weights[name] = torch.empty(shape).normal_(0.0, source.scale, generator=generator)
+            drawn = torch.empty(shape, dtype=dtype, device=device)
+            weights[name] = drawn.normal_(0.0, source.scale, generator=generator)
     return weights
