@@ -69,7 +69,7 @@ def spread(cell: Cell, checks: Checks) -> CheckResult:
 
 
 def stability(cell: Cell, checks: Checks) -> CheckResult:
-    """Share of CPU time stolen by other guests, and difference of the mean clock between the arms.
+    """Share of CPU time stolen by other guests, and difference of a clock (CPU, GPU) between the arms.
 
     Load average is recorded but never fails a cell: inside a container it is the host's, not ours.
     """
@@ -79,10 +79,11 @@ def stability(cell: Cell, checks: Checks) -> CheckResult:
         known = np.isfinite(stolen)
         if known.any():
             values.append(float(stolen[known].sum() / (decode * threads)[known].sum()))
-    clocks = [c[np.isfinite(c)] for c in (column(rows, "cpu_mhz") for rows in _arms(cell))]
-    if all(c.size for c in clocks):
-        arm_mhz, baseline_mhz = (float(np.median(c)) for c in clocks)
-        values.append(abs(arm_mhz / baseline_mhz - 1))
+    for clock in ("cpu_mhz", "gpu_clock_mhz"):
+        clocks = [c[np.isfinite(c)] for c in (column(rows, clock) for rows in _arms(cell))]
+        if all(c.size for c in clocks):
+            arm_mhz, baseline_mhz = (float(np.median(c)) for c in clocks)
+            values.append(abs(arm_mhz / baseline_mhz - 1))
     return _judge("stability", values, checks.stability, "stolen CPU time or clock difference between the arms")
 
 

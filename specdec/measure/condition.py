@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import psutil
 import torch
 
+from specdec.measure.nvml import GpuState, gpu_state
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -18,11 +20,12 @@ class Condition:
     load_average: float | None
     steal_ns: int | None
     cpu_mhz: float | None
+    gpu: GpuState
 
 
-def read_condition() -> Condition:
+def read_condition(device: torch.device) -> Condition:
     """Look now (some 0.2 ms; never inside a timed span)."""
-    return Condition(_load_average(), _steal_ns(), _cpu_mhz())
+    return Condition(_load_average(), _steal_ns(), _cpu_mhz(), gpu_state(device))
 
 
 def resident_bytes() -> int:

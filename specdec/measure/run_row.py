@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import psutil
@@ -11,6 +12,7 @@ from specdec.decode.engine import Engine
 from specdec.decode.parts import Round
 from specdec.measure.instrument import PhaseTimes
 from specdec.measure.moment import now
+from specdec.models.executor import choices_of
 from specdec.records.columns import COUNTS, TIMES
 from specdec.records.rows import PHASES, Row
 
@@ -41,6 +43,30 @@ def count(engine: Engine, committed: Committed, rounds: Sequence[Round]) -> dict
     }
 
 
+def executor_columns(engine: Engine) -> dict[str, Any]:
+    """What the target's executor chose on this machine; null for executors that choose nothing."""
+    chosen = choices_of(engine.target) if engine.target is not None else {}
+    recordings = chosen.get("recordings")
+    return {
+        "kernels": kernels_in_words(chosen["kernels"], chosen["fallback_reason"]) if "kernels" in chosen else None,
+        "n_recordings": None if recordings is None else len(recordings),
+        "recordings_bytes": None if recordings is None else _grown_bytes(recordings),
+    }
+
+
+def kernels_in_words(kernels: Mapping[str, Mapping[str, str]], fallback_reason: str | None) -> str:
+    """``qkv matvec to 1, onednn; out linear``: the kernels of each linear, the last of them for all longer blocks.
+
+    The reason why a kernel could not be used follows.
+    """
+    linears = []
+    for role, by_rows in kernels.items():
+        runs = [(name, list(group)[-1]) for name, group in groupby(by_rows, key=by_rows.__getitem__)]
+        bounded = [f"{name} to {most_rows}" for name, most_rows in runs[:-1]]
+        linears.append(f"{role} {', '.join([*bounded, runs[-1][0]])}")
+    return "; ".join([*linears, *([f"not used: {fallback_reason}"] if fallback_reason else [])])
+
+
 def phase_columns(times: PhaseTimes, level: str) -> dict[str, int | None]:
     """The phase times; null at every level but ``phases``."""
     return {name: getattr(times, name) if level == "phases" else None for name in PHASES}
@@ -58,6 +84,12 @@ def failed_row(own: Mapping[str, Any], reason: str, started_at: str | None = Non
         "tokens": [],
         "rounds": [],
     }
+
+
+def _grown_bytes(recordings: Sequence[Mapping[str, Any]]) -> int | None:
+    """Device memory that torch reserved while recording; None where the device has none of its own."""
+    known = [entry for entry in recordings if entry["before"] is not None]
+    return sum(r["after"]["reserved_bytes"] - r["before"]["reserved_bytes"] for r in known) if known else None
 
 
 def process_label() -> str:

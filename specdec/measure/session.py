@@ -33,7 +33,7 @@ from specdec.measure.condition import (
 from specdec.measure.instrument import Probe, instrument
 from specdec.measure.moment import now
 from specdec.measure.plan import Session, Visit
-from specdec.measure.run_row import count, failed_row, phase_columns, process_label, reason_of
+from specdec.measure.run_row import count, executor_columns, failed_row, phase_columns, process_label, reason_of
 from specdec.records.rows import Row
 from specdec.storage import sha256_json
 
@@ -138,7 +138,7 @@ def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, 
     probe = Probe(clock)
     probed = instrument(engine, level, probe)
     started_at = now()
-    before = read_condition()
+    before = read_condition(engine.door.device)
     reset_peak_device_bytes(engine.door.device)
     try:
         engine.rewind(committed)
@@ -166,8 +166,11 @@ def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, 
         "rss_bytes": resident_bytes(),
         "peak_device_bytes": peak_device_bytes(engine.door.device),
         "load_average": before.load_average,
-        "steal_ns": stolen_between(before, read_condition()),
+        "steal_ns": stolen_between(before, read_condition(engine.door.device)),
         "cpu_mhz": before.cpu_mhz,
+        "gpu_clock_mhz": before.gpu.clock_mhz,
+        "gpu_temperature_c": before.gpu.temperature_c,
+        **executor_columns(engine),
         "tokens": tokens,
         "rounds": [[r.n_drafted, r.n_reached, r.n_accepted, len(r.emitted)] for r in rounds],
     }

@@ -32,7 +32,7 @@ IDENTITY = _columns(
     ("prompt_hash", "str", "", "SHA-256 of the prompt's token ids"),
     ("arm", "str", "", "name of the configuration"),
     ("baseline", "str", "", "target-only arm of the same executor that this arm is compared with"),
-    ("executor", "str", "", "what ran the models: hf, static"),
+    ("executor", "str", "", "what ran the models: hf, static, packed, graph or compiled"),
     ("device", "str", "", "cpu or cuda"),
     ("dtype", "str", "", "compute type"),
     ("threads", "int", "", "CPU threads used by torch"),
@@ -101,6 +101,26 @@ MACHINE = _columns(
     ("load_average", "float?", "", "one-minute load average at the start"),
     ("steal_ns", "int?", "ns", "CPU time taken by other guests of the host during the repeat; null if unreadable"),
     ("cpu_mhz", "float?", "MHz", "mean clock of the cores at the start; null if unreadable"),
+    ("gpu_clock_mhz", "int?", "MHz", "SM clock of the device at the start; null without a device or NVML"),
+    ("gpu_temperature_c", "int?", "°C", "temperature of the device at the start; null without a device or NVML"),
+    (
+        "kernels",
+        "str?",
+        "",
+        "executor packed: kernel of each linear from how many rows on, and why others are not used; null otherwise",
+    ),
+    (
+        "n_recordings",
+        "int?",
+        "",
+        "executors graph and compiled: launches of the target recorded so far; null otherwise",
+    ),
+    (
+        "recordings_bytes",
+        "int?",
+        "bytes",
+        "device memory that torch reserved while recording them; null without a device",
+    ),
 )
 
 RUNS = IDENTITY + PROTOCOL + TIMES + COUNTS + MACHINE

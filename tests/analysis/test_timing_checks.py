@@ -57,9 +57,10 @@ def test_stolen_time_counts_by_its_share(steady, share):
     assert ("stability" in family(stolen).failed_checks) == (share > 0.05)
 
 
-def test_another_clock_under_one_arm_fails_stability(steady):
-    clocked = changed(steady, lambda r: r["arm"] == "draft_k4", cpu_mhz=2700.0)
-    clocked = changed(clocked, lambda r: r["arm"] == "target_only", cpu_mhz=3000.0)
+@pytest.mark.parametrize(("clock", "mhz"), [("cpu_mhz", (2700.0, 3000.0)), ("gpu_clock_mhz", (1500, 1980))])
+def test_another_clock_under_one_arm_fails_stability(steady, clock, mhz):
+    clocked = changed(steady, lambda r: r["arm"] == "draft_k4", **{clock: mhz[0]})
+    clocked = changed(clocked, lambda r: r["arm"] == "target_only", **{clock: mhz[1]})
     assert family(clocked).failed_checks == ["stability"]
 
 
