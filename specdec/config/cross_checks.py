@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from specdec.config.sources import Derived
+from specdec.config.arms import Arm
+from specdec.config.sources import Derived, Head
 
 if TYPE_CHECKING:
     from specdec.config.study import Study
@@ -25,12 +26,14 @@ def check_study(study: "Study") -> None:
 def _models(study: "Study") -> None:
     if "target" not in study.models:
         raise ValueError("models.target: missing; name the model whose output is to be kept")
+    if isinstance(study.models["target"], Head):
+        raise ValueError("models.target: a head drafts for a target; name the model whose output is to be kept")
     for name, source in study.models.items():
         if not isinstance(source, Derived):
             continue
         origin = study.models.get(source.from_model)
-        if origin is None or isinstance(origin, Derived):
-            known = [n for n, s in study.models.items() if not isinstance(s, Derived)]
+        if origin is None or isinstance(origin, Derived | Head):
+            known = [n for n, s in study.models.items() if not isinstance(s, Derived | Head)]
             raise ValueError(
                 f"models.{name}.from_model: {source.from_model!r} is not a model of its own; use one of {known}"
             )
@@ -82,6 +85,8 @@ def _arms(study: "Study") -> None:
             for model in arm.models:
                 if model not in models:
                     raise ValueError(f"{section}.{name}.drafter.model: {model!r} is not in models {sorted(models)}")
+                if isinstance(study.models[model], Head):
+                    _head(f"{section}.{name}", arm, study)
         for name, arm in arms.items():
             baselines = [
                 other
@@ -98,3 +103,18 @@ def _arms(study: "Study") -> None:
         raise ValueError(
             f"analysis.primary: {study.analysis.primary!r} is not a drafting arm of timing.arms; use one of {drafting}"
         )
+
+
+def _head(key: str, arm: Arm, study: "Study") -> None:
+    """A feature head reads states that not every part leaves behind."""
+    wrong = {
+        "executor": (arm.executor or study.engine.executor) not in ("static", "packed"),
+        "ledger": arm.ledger == "lagged",
+        "tree": arm.tree is not None,
+    }
+    for part, bad in wrong.items():
+        if bad:
+            raise ValueError(
+                f"{key}.{part}: a feature head drafts chains on the executor static or packed, with the ledger "
+                f"per_round or per_token; change {part} or the drafter"
+            )

@@ -81,4 +81,14 @@ class Derived(Section):
     seed: int = Field(ge=0)
 
 
-Source = Annotated[Hub | Wheel | Local | Random | Derived, Field(discriminator="kind")]
+class Head(Section):
+    """A feature head that was trained for this study's target: a folder with ``card.json`` and ``model.safetensors``.
+
+    It is refused if the target's weights are not those that it was trained for. Its licence is in its card.
+    """
+
+    kind: Literal["head"]
+    path: str
+
+
+Source = Annotated[Hub | Wheel | Local | Random | Derived | Head, Field(discriminator="kind")]

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from specdec.config.arms import Arm
 from specdec.config.base import ExecutorKind, Section
-from specdec.config.sources import Derived, Source
+from specdec.config.sources import Derived, Head, Source
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Context = Annotated[int, Field(ge=16, le=1_000_000)]
@@ -171,8 +171,10 @@ class Study(Section):
     report: Report
 
     def positions(self, model: str) -> int:
-        """Positions of a model of the study, following ``derived`` to its origin."""
+        """Positions of a model of the study, following ``derived`` to its origin and ``head`` to the target."""
         source = self.models[model]
+        if isinstance(source, Head):
+            return self.positions("target")
         return self.positions(source.from_model) if isinstance(source, Derived) else source.positions
 
     @model_validator(mode="after")

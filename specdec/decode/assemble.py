@@ -12,6 +12,7 @@ from specdec.config.arms import Arm
 from specdec.config.tree import Tree
 from specdec.decode import controllers, ledgers, verifiers
 from specdec.decode.acceptance import ForcedAcceptance, GreedyAcceptance, RelaxedAcceptance
+from specdec.decode.drafters.head import HeadDrafter
 from specdec.decode.drafters.hybrid import HybridDrafter
 from specdec.decode.drafters.model import ModelDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
@@ -29,6 +30,8 @@ from specdec.errors import ModelError
 from specdec.models.branches import TreeExecutor
 from specdec.models.door import Door
 from specdec.models.executor import Executor, PositionFree
+from specdec.models.head_executor import HeadExecutor
+from specdec.models.tapped import TappedExecutor
 
 SLACK = 64
 """Cache slots beyond the longest text: room for one block, so that a draft never meets the cache's end."""
@@ -57,6 +60,25 @@ class Models(Protocol):
     def first_layers(self, kind: str, n_layers: int) -> Executor:
         """The target's first layers."""
         ...
+
+
+@dataclass(frozen=True)
+class WithStates:
+    """Models of which the target keeps its states and one head reads them."""
+
+    models: Models
+    target: TappedExecutor
+    head_name: str
+    head: HeadExecutor
+
+    def executor(self, kind: str, name: str) -> Executor:
+        """The named model."""
+        reading: dict[str, Executor] = {"target": self.target, self.head_name: self.head}
+        return reading.get(name) or self.models.executor(kind, name)
+
+    def first_layers(self, kind: str, n_layers: int) -> Executor:
+        """The target's first layers."""
+        return self.models.first_layers(kind, n_layers)
 
 
 @dataclass(frozen=True)
@@ -107,10 +129,13 @@ def build(arm: Arm, setting: Setting) -> Engine:
     def oracle(prompt: Sequence[int]) -> Any:
         return known(tuple(prompt))
 
+    # not the oracle's: it decodes a text of its own, which must not write into the states of this one
+    own = _with_states(arm, setting)
+
     return Engine(
         target=setting.target,
-        drafter=_drafter(arm.drafter, arm.tree, setting, oracle),
-        verifier=_verifier(arm, setting),
+        drafter=_drafter(arm.drafter, arm.tree, own, oracle),
+        verifier=_verifier(arm, own),
         acceptance=_acceptance(arm.acceptance) if arm.tree is None else TreeAcceptance(arm.acceptance.bonus),
         ledger=LEDGERS[arm.ledger](setting.door),
         controller=_controller(arm.controller, setting.door),
@@ -142,6 +167,16 @@ def _build_on_device(arm: Arm, setting: Setting) -> Engine:
         door=setting.door,
         slack=slack,
     )
+
+
+def _with_states(arm: Arm, setting: Setting) -> Setting:
+    """The setting itself; for an arm that drafts with a feature head, one whose head reads the target's states."""
+    for name in arm.models:
+        head = setting.models.executor(setting.kind, name)
+        if isinstance(head, HeadExecutor):
+            target = TappedExecutor(setting.target, head.shape.layers)
+            return replace(setting, models=WithStates(setting.models, target, name, head.reading(target)))
+    return setting
 
 
 def _verifier(arm: Arm, setting: Setting) -> Verifier:
@@ -195,6 +230,8 @@ def _drafter(
     choice: drafting.Drafter, tree: Tree | None, setting: Setting, oracle: Callable[[Sequence[int]], Any]
 ) -> Drafter:
     def model(executor: Executor, source: str) -> Drafter:
+        if isinstance(executor, HeadExecutor):
+            return HeadDrafter(executor, setting.n_extra, setting.chunk, setting.catch_up, "head")
         if tree is None:
             return ModelDrafter(executor, setting.n_extra, setting.chunk, setting.catch_up, source)
         branching = BranchingModel(_branching(executor), setting.n_extra, setting.chunk, source)

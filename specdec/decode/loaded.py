@@ -9,6 +9,8 @@ from specdec.config.study import EngineSection
 from specdec.errors import ModelError
 from specdec.models.door import Door
 from specdec.models.executor import Executor
+from specdec.models.feature_head import is_head
+from specdec.models.head_executor import HeadExecutor
 from specdec.models.open import open_executor, resolve_device, set_threads
 from specdec.models.vocabulary import shared_rows
 from specdec.models.weights import load_card
@@ -55,8 +57,7 @@ class Loaded:
         key = (kind, name, 0)
         if key not in self._executors:
             folder = self.folder(name)
-            rows = shared_rows(self.folder("target"), folder)
-            self._executors[key] = self._open(kind, folder, rows, self.door)
+            self._executors[key] = self._head(kind, folder) if is_head(folder) else self._model(kind, folder)
         return self._executors[key]
 
     def first_layers(self, kind: str, n_layers: int) -> Executor:
@@ -79,6 +80,13 @@ class Loaded:
     def eos_ids(self) -> frozenset[int]:
         """End-of-text ids of the target; empty when the study ignores them."""
         return frozenset(load_card(self.folder("target"))["eos_ids"]) if self.section.stop_at_eos else frozenset()
+
+    def _model(self, kind: str, folder: Path) -> Executor:
+        rows = shared_rows(self.folder("target"), folder)
+        return self._open(kind, folder, rows, self.door)
+
+    def _head(self, kind: str, folder: Path) -> Executor:
+        return HeadExecutor.load(folder, self.folder("target"), self.executor(kind, "target"))
 
     def _open_real(self, kind: str, folder: Path, n_vocabulary: int, door: Door) -> Executor:
         return open_executor(

@@ -14,6 +14,8 @@ from specdec.gates.real_drafters import DrafterRun, run_drafters
 from specdec.gates.result import Check
 from specdec.gates.subject import Subject
 from specdec.models.executor import Executor, prefill
+from specdec.models.head_executor import HeadExecutor
+from specdec.models.tapped import TappedExecutor
 
 SAME_SHARE = 0.95
 """Share of drafted tokens that must be the paper's: rounding may turn a near-tie, not one choice in twenty."""
@@ -32,12 +34,16 @@ class _Count:
 def drafter_health(subject: Subject, runs: list[DrafterRun]) -> Check:
     """Compare drafted tokens and acceptance with the drafter's own teacher-forced choices; warns, never fails."""
     name = "drafter health"
-    runs = [run for run in runs if run.drafter in subject.models]
+    runs = [run for run in runs if run.drafter in {**subject.models, **subject.heads}]
     if not runs:
         return Check(name, "skipped", "the study has no model that drafts", {})
     count = _Count()
     for run in runs:
-        _compare(run, paper_choices(subject.models[run.drafter], run, subject.chunk), count)
+        if run.drafter in subject.heads:
+            # behind its first token a head drafts from its own states, which no teacher-forced pass has
+            _compare(run, head_choices(subject, run), count, deepest=1)
+        else:
+            _compare(run, paper_choices(subject.models[run.drafter], run, subject.chunk), count)
     if not count.n:
         return Check(name, "skipped", "no drafted token was reached", {})
     due = count.due / count.n
@@ -70,9 +76,22 @@ def paper_choices(executor: Executor, run: DrafterRun, chunk: int) -> list[int]:
     return [*first.tolist(), *rest.tolist()]
 
 
-def _compare(run: DrafterRun, paper: list[int], count: _Count) -> None:
+def head_choices(subject: Subject, run: DrafterRun) -> list[int]:
+    """The same for a feature head, over the states of one teacher-forced pass of the target."""
+    head = subject.heads[run.drafter]
+    assert isinstance(head, HeadExecutor)
+    target = TappedExecutor(subject.target, head.shape.layers)
+    head = head.reading(target)
+    head.draft_from(run.prompt.ids)
+    ids = torch.tensor((*run.prompt.ids, *run.text), device=target.device)
+    prefill(target, ids, target.open(len(ids)), subject.chunk)
+    columns = head.forward(ids, 0, head.open(len(ids))).argmax(-1)
+    return head.token_ids(columns)[len(run.prompt.ids) - 2 :].tolist()
+
+
+def _compare(run: DrafterRun, paper: list[int], count: _Count, deepest: int | None = None) -> None:
     for n_emitted, tokens in run.drafts:
-        for depth, token in enumerate(tokens):
+        for depth, token in enumerate(tokens[:deepest]):
             index = n_emitted + depth
             if index >= len(run.text):
                 break

@@ -16,7 +16,9 @@ from specdec.gates.scripted import RecordingDrafter
 from specdec.gates.subject import Generation, Subject, Text, generate, reference
 
 DRAFTERS: dict[str, Callable[[Subject], list[list[dict[str, Any]]]]] = {
-    "model": lambda subject: [[{"kind": "model", "model": name}] for name in subject.drafters],
+    "model": lambda subject: [
+        [{"kind": "model", "model": name}] for name in (*subject.drafters, *sorted(subject.heads))
+    ],
     "ngram": lambda subject: [
         [
             {"kind": "ngram", "max_n": 3, "min_n": 1, "match": "latest"},

