@@ -36,6 +36,9 @@ VERBS: dict[str, Verb] = {
     "step-costs": Verb("specdec.cli.step_costs", "time single forwards against the machine's read bandwidth"),
     "divergences": Verb("specdec.cli.divergences", "say where timed texts leave the target's own, and how nearly"),
     "collect": Verb("specdec.cli.collect", "join timed cells into one table"),
+    "ladder-cell": Verb("specdec.cli.ladder_cell", "measure the mechanism ladder on one context and family"),
+    "mechanism": Verb("specdec.cli.mechanism", "measure one mechanism that is no arm of the ladder"),
+    "mechanism-figures": Verb("specdec.cli.mechanism_figures", "turn measured mechanisms into rows and claims"),
     "analyse": Verb("specdec.cli.analyse", "turn tables into ratios, intervals, costs and verdicts"),
     "report": Verb("specdec.cli.report", "render the report"),
     # the project's own upkeep

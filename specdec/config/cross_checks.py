@@ -55,11 +55,14 @@ def _contexts(study: "Study") -> None:
     fits("sweep.context", study.sweep.context, study.engine.max_new_tokens)
     for context in study.observations.contexts:
         fits("observations.contexts", context, study.observations.new_tokens)
+    for context in study.mechanisms.ladder.contexts:
+        fits("mechanisms.ladder.contexts", context, study.mechanisms.ladder.new_tokens)
     known = set(study.prompts.contexts)
     for key, values in {
         "gates.context": [study.gates.context],
         "sweep.context": [study.sweep.context],
         "observations.contexts": study.observations.contexts,
+        "mechanisms.ladder.contexts": study.mechanisms.ladder.contexts,
     }.items():
         for value in values:
             if value not in known:
@@ -68,7 +71,11 @@ def _contexts(study: "Study") -> None:
 
 def _families(study: "Study") -> None:
     development = set(study.prompts.development)
-    for key, families in {"gates.families": study.gates.families, "sweep.families": study.sweep.families}.items():
+    for key, families in {
+        "gates.families": study.gates.families,
+        "sweep.families": study.sweep.families,
+        "mechanisms.ladder.families": study.mechanisms.ladder.families,
+    }.items():
         for family in families:
             if family in study.prompts.held_out:
                 raise ValueError(f"{key}: {family!r} is held out for the confirmatory run; use one of development")
@@ -78,8 +85,16 @@ def _families(study: "Study") -> None:
 
 def _arms(study: "Study") -> None:
     models = set(study.models)
-    if study.observations.drafter not in models:
-        raise ValueError(f"observations.drafter: {study.observations.drafter!r} is not in models {sorted(models)}")
+    for key, name in {
+        "observations.drafter": study.observations.drafter,
+        "mechanisms.ladder.drafter": study.mechanisms.ladder.drafter,
+    }.items():
+        if name not in models:
+            raise ValueError(f"{key}: {name!r} is not in models {sorted(models)}")
+    if "lagged" in study.mechanisms.ladder.ledgers and study.engine.executor == "hf":
+        raise ValueError(
+            "mechanisms.ladder.ledgers: lagged needs positions on the device, executor hf has none; remove it"
+        )
     for section, arms in {"sweep.arms": study.sweep.arms, "timing.arms": study.timing.arms}.items():
         for name, arm in arms.items():
             for model in arm.models:

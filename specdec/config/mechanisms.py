@@ -27,6 +27,8 @@ MECHANISMS = (
 )
 LADDER = ("phase_o", "relaxed", "all_accept", "draft_free", "attribution")
 """Mechanisms that are arms of one interleaved session, measured as cells."""
+APART: tuple[str, ...] = ()
+"""Mechanisms that are measured by themselves, each with a sub-section of its own."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Delta = Annotated[float, Field(ge=0)]
@@ -40,6 +42,7 @@ class Ladder(Section):
     drafter: Name
     k: int = Field(ge=1, le=K_MAX)
     new_tokens: int = Field(ge=2)
+    ledgers: list[Literal["per_token", "per_round", "lagged"]]
     deltas: list[Delta] = Field(min_length=1)
     blocks: int = Field(ge=1)
     warmups: int = Field(ge=0)
@@ -50,7 +53,14 @@ class Ladder(Section):
     def _check(self) -> "Ladder":
         if self.deltas[0] != 0 or sorted(set(self.deltas)) != self.deltas:
             raise ValueError(f"deltas {self.deltas} must ascend from 0.0, the strict rule that the others are held to")
+        if "per_round" not in self.ledgers or len(set(self.ledgers)) != len(self.ledgers):
+            raise ValueError(f"ledgers {self.ledgers} must hold per_round, which every other arm uses, and none twice")
         return self
+
+    @property
+    def process(self) -> Literal["session"]:
+        """All arms of a cell share a process."""
+        return "session"
 
     @cached_property
     def arms(self) -> dict[str, Arm]:
@@ -62,8 +72,7 @@ class Ladder(Section):
         no_bonus = {"kind": "greedy", "bonus": False}
         choices: dict[str, dict[str, Any]] = {
             "study": {"drafter": drafting},
-            "per_token": {"drafter": drafting, "ledger": "per_token"},
-            "lagged": {"drafter": drafting, "ledger": "lagged"},
+            **{ledger: {"drafter": drafting, "ledger": ledger} for ledger in self.ledgers if ledger != "per_round"},
             **{
                 relaxed_arm(delta): {
                     "drafter": drafting,
@@ -76,10 +85,11 @@ class Ladder(Section):
             "paid_replay": {"drafter": paid},
             "paid_replay_no_bonus": {"drafter": paid, "acceptance": no_bonus},
             "recorded": {"drafter": recorded},
-            "recorded_per_token": {"drafter": recorded, "ledger": "per_token"},
             "draft_free": {"drafter": free},
-            "draft_free_per_token": {"drafter": free, "ledger": "per_token"},
         }
+        if "per_token" in self.ledgers:
+            choices["recorded_per_token"] = {"drafter": recorded, "ledger": "per_token"}
+            choices["draft_free_per_token"] = {"drafter": free, "ledger": "per_token"}
         controller = {"kind": "fixed", "k": self.k}
         target_only = Arm.model_validate({"drafter": {"kind": "none"}})
         drafters = {name: Arm.model_validate({**parts, "controller": controller}) for name, parts in choices.items()}

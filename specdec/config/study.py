@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from specdec.config.arms import Arm
 from specdec.config.base import ExecutorKind, Section
+from specdec.config.mechanisms import Mechanisms
 from specdec.config.sources import Derived, Head, Source
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -167,6 +168,7 @@ class Study(Section):
     observations: Observations
     sweep: Sweep
     timing: Timing
+    mechanisms: Mechanisms
     analysis: Analysis
     report: Report
 

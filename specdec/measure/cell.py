@@ -14,7 +14,7 @@ from specdec.config.study import EngineSection, Sweep, Timing
 from specdec.errors import ModelError
 from specdec.measure.environment import require_same_machine
 from specdec.measure.machine_lock import machine_lock
-from specdec.measure.plan import Session, find_baselines, group_visits, plan_visits, require_equal_work
+from specdec.measure.plan import Session, Timed, find_baselines, group_visits, plan_visits, require_equal_work
 from specdec.measure.process import in_fresh_process, say
 from specdec.measure.prompt_file import read_prompt
 from specdec.records.cells import write_cell_rows
@@ -47,19 +47,44 @@ def write_cell(
         If this is another machine, an arm has no fair baseline, the prompt or a model is missing, or a
         measuring process died. Nothing is written then.
     """
-    fingerprint = require_same_machine(environment)
-    baselines = find_baselines(section.arms, engine, phase)
-    prompt = read_prompt(prompts, context, family)
-    visits = plan_visits(section)
-    settings_hash = study_hash(phase, engine, section, models)
+    session = plan_session(phase, context, family, engine, section, environment, models, prompts)
     if design is not None:
         from specdec.measure.design import require_frozen
 
-        require_frozen(design, settings_hash, context, family, prompt.prompt_hash)
-    session = Session(
+        require_frozen(design, session.labels["study_hash"], context, family, session.labels["prompt_hash"])
+    rows: list[Row] = []
+    with machine_lock(Path.cwd(), say):
+        for group in group_visits(session.visits, section.process):
+            what = session.title(group[0])
+            rows += in_fresh_process(MEASURE, replace(session, visits=group), what=what)
+    require_equal_work(rows)
+    write_cell_rows(out, with_divergence(rows))
+
+
+def plan_session(
+    phase: str,
+    context: int,
+    family: str,
+    engine: EngineSection,
+    section: Timed,
+    environment: Path,
+    models: Path,
+    prompts: Path,
+) -> Session:
+    """All visits of one cell with the labels of its rows; the parameters are those of ``write_cell``.
+
+    Raises
+    ------
+    SpecdecError
+        If this is another machine, an arm has no fair baseline, or the prompt or a model is missing.
+    """
+    fingerprint = require_same_machine(environment)
+    baselines = find_baselines(section.arms, engine, phase)
+    prompt = read_prompt(prompts, context, family)
+    return Session(
         labels={
             "schema_version": SCHEMA_VERSION,
-            "study_hash": settings_hash,
+            "study_hash": study_hash(phase, engine, section, models),
             "fingerprint": fingerprint,
             "phase": phase,
             "context": context,
@@ -72,24 +97,17 @@ def write_cell(
         models=Path(models).resolve(),
         prompt=prompt.ids,
         n_blocks=2 * section.blocks,
-        visits=visits,
+        visits=plan_visits(section),
     )
-    rows: list[Row] = []
-    with machine_lock(Path.cwd(), say):
-        for group in group_visits(visits, section.process):
-            what = session.title(group[0])
-            rows += in_fresh_process(MEASURE, replace(session, visits=group), what=what)
-    require_equal_work(rows)
-    write_cell_rows(out, with_divergence(rows))
 
 
-def study_hash(phase: str, engine: EngineSection, section: Sweep | Timing, models: Path) -> str:
+def study_hash(phase: str, engine: EngineSection, section: Timed, models: Path) -> str:
     """Hash of what all cells of a table share.
 
     A cell's own place (context, family, prompt hash) stands in columns of its own, so the hash leaves it
     out: equal hashes are what lets ``records.tables.collect`` put cells side by side.
     """
-    settings = section.model_dump(mode="json", exclude={"families", "context"})
+    settings = section.model_dump(mode="json", exclude={"families", "context", "contexts"})
     names = {"target"} | {model for arm in section.arms.values() for model in arm.models}
     weights = {name: _weights(models, name) for name in sorted(names)}
     return sha256_json({"phase": phase, "engine": engine.model_dump(mode="json"), phase: settings, "models": weights})

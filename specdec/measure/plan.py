@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from specdec.config.arms import Arm
+from specdec.config.mechanisms import Ladder
 from specdec.config.study import EngineSection, Sweep, Timing
 from specdec.errors import ConfigError
+
+Timed = Sweep | Timing | Ladder
+"""Sections whose arms are timed in AB and BA blocks."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,10 @@ class Visit:
 
 @dataclass(frozen=True)
 class Session:
-    """Everything that one measuring process needs. ``labels`` are the columns that all its rows share."""
+    """Everything that one measuring process needs. ``labels`` are the columns that all its rows share.
+
+    With ``keep_caches`` an arm's caches stay open between its visits: one prefill for each arm, more memory.
+    """
 
     labels: Mapping[str, Any]
     arms: Mapping[str, Arm]
@@ -39,6 +46,7 @@ class Session:
     prompt: tuple[int, ...]
     n_blocks: int
     visits: tuple[Visit, ...]
+    keep_caches: bool = False
 
     def title(self, visit: Visit) -> str:
         """For progress lines and errors."""
@@ -48,10 +56,10 @@ class Session:
         return f"{cell}: block {visit.block + 1}/{self.n_blocks}, arm {visit.arm} ({position}/{len(names)})"
 
 
-def plan_visits(section: Sweep | Timing) -> tuple[Visit, ...]:
+def plan_visits(section: Timed, n_phase_repeats: int = 1) -> tuple[Visit, ...]:
     """Visits in the order in which they are made; ``section.blocks`` pairs of blocks.
 
-    In the first block each arm is followed by one repeat with the phase probe: the split of its costs.
+    In the first block each arm is followed by ``n_phase_repeats`` with the phase probe: the split of its costs.
     """
     names = list(section.arms)
     visits: list[Visit] = []
@@ -64,7 +72,7 @@ def plan_visits(section: Sweep | Timing) -> tuple[Visit, ...]:
                     arm=name,
                     n_warmups=section.warmups,
                     n_repeats=section.repeats,
-                    n_phase_repeats=1 if block == 0 else 0,
+                    n_phase_repeats=n_phase_repeats if block == 0 else 0,
                 )
             )
     return tuple(visits)

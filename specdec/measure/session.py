@@ -57,11 +57,14 @@ def make_visits(
 ) -> list[Row]:
     """``run`` over engines from anywhere (the seam for tests)."""
     rows: list[Row] = []
+    kept: dict[str, _Opened] = {}
     for visit in session.visits:
         say(session.title(visit))
-        engine = engine_of(session.arms[visit.arm])
-        rows += _visit(session, visit, engine, clock)
-        del engine  # its caches go before the next arm opens its own
+        opened = kept.pop(visit.arm, None) or _open(session, visit.arm, engine_of, clock)
+        rows += _visit(session, visit, opened, clock)
+        if session.keep_caches:
+            kept[visit.arm] = opened
+        del opened  # otherwise its caches go before the next arm opens its own
     return rows
 
 
@@ -72,7 +75,26 @@ class _Prefilled:
     target_prefill_ns: int
 
 
-def _visit(session: Session, visit: Visit, engine: Engine, clock: Clock) -> Iterator[Row]:
+@dataclass(frozen=True)
+class _Opened:
+    """An arm's engine behind its prompt; ``prepared`` is the reason where the prefill failed."""
+
+    engine: Engine
+    prepared: _Prefilled | str
+
+
+def _open(session: Session, arm: str, engine_of: Callable[[Arm], Engine], clock: Clock) -> _Opened:
+    engine = engine_of(session.arms[arm])
+    try:
+        return _Opened(engine, _prepare(engine, session.prompt, session.arms[arm].k_max, clock))
+    except SpecdecError:
+        raise
+    except Exception as error:
+        return _Opened(engine, f"prefill: {reason_of(error)}")
+
+
+def _visit(session: Session, visit: Visit, opened: _Opened, clock: Clock) -> Iterator[Row]:
+    engine, prepared = opened.engine, opened.prepared
     arm = session.arms[visit.arm]
     common = {
         **session.labels,
@@ -90,13 +112,6 @@ def _visit(session: Session, visit: Visit, engine: Engine, clock: Clock) -> Iter
         "order": visit.order,
         "process": process_label(),
     }
-    prepared: _Prefilled | str
-    try:
-        prepared = _prepare(engine, session.prompt, arm.k_max, clock)
-    except SpecdecError:
-        raise
-    except Exception as error:
-        prepared = f"prefill: {reason_of(error)}"
     n_timed = visit.n_warmups + visit.n_repeats
     for repeat in range(n_timed + visit.n_phase_repeats):
         level = "off" if repeat < n_timed else "phases"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specdec.config.mechanisms import Mechanisms
+from specdec.config.base import Section
+from specdec.config.mechanisms import Ladder
 from specdec.config.study import EngineSection
 from specdec.measure.environment import require_same_machine
 from specdec.measure.machine_lock import machine_lock
@@ -28,8 +29,10 @@ class Setting:
 
     Attributes
     ----------
-    engine, mechanisms : EngineSection, Mechanisms
-        Sections of the study.
+    engine, ladder : EngineSection, Ladder
+        Sections of the study: what all arms share, and the ladder's pair, draft length and prompts.
+    own : Section
+        The mechanism's own sub-section of ``mechanisms``.
     models : Path
         Folder with one model folder per name.
     prompts : mapping
@@ -39,7 +42,8 @@ class Setting:
     """
 
     engine: EngineSection
-    mechanisms: Mechanisms
+    ladder: Ladder
+    own: Section
     models: Path
     prompts: Mapping[tuple[int, str], CellPrompt]
     labels: Mapping[str, Any]
@@ -48,7 +52,8 @@ class Setting:
 def write_measured(
     name: str,
     engine: EngineSection,
-    mechanisms: Mechanisms,
+    ladder: Ladder,
+    own: Section,
     environment: Path,
     models: Path,
     prompts: Path,
@@ -64,10 +69,10 @@ def write_measured(
     SpecdecError
         If this is another machine, a prompt or a model is missing, or the process died. Nothing is written then.
     """
-    ladder = mechanisms.ladder
     setting = Setting(
         engine=engine,
-        mechanisms=mechanisms,
+        ladder=ladder,
+        own=own,
         models=Path(models).resolve(),
         prompts={
             (context, family): read_prompt(prompts, context, family)
@@ -76,7 +81,7 @@ def write_measured(
         },
         labels={
             "schema_version": SCHEMA_VERSION,
-            "study_hash": apart_hash(name, engine, mechanisms, models),
+            "study_hash": apart_hash(name, engine, ladder, own, models),
             "fingerprint": require_same_machine(environment),
         },
     )
@@ -85,19 +90,14 @@ def write_measured(
     write_json(out, {"name": name, **setting.labels, **measured})
 
 
-def apart_hash(name: str, engine: EngineSection, mechanisms: Mechanisms, models: Path) -> str:
+def apart_hash(name: str, engine: EngineSection, ladder: Ladder, own: Section, models: Path) -> str:
     """Hash of what a mechanism was measured with: its parameters and the weights of the ladder's pair."""
-    own = mechanisms.model_dump(mode="json")
     weights = {
-        model: read_json(Path(models) / model / "model.json")["weights_sha256"]
-        for model in ("target", mechanisms.ladder.drafter)
+        model: read_json(Path(models) / model / "model.json")["weights_sha256"] for model in ("target", ladder.drafter)
     }
-    return sha256_json(
-        {
-            "mechanism": name,
-            "engine": engine.model_dump(mode="json"),
-            "ladder": own["ladder"],
-            "own": own.get(name),
-            "models": weights,
-        }
-    )
+    settings = {
+        "engine": engine.model_dump(mode="json"),
+        "ladder": ladder.model_dump(mode="json"),
+        "own": own.model_dump(mode="json"),
+    }
+    return sha256_json({"mechanism": name, "models": weights, **settings})

@@ -6,6 +6,7 @@ All paths are strings relative to the repository, as Snakemake compares them.
 from pathlib import Path
 
 from specdec.config import Study
+from specdec.config.mechanisms import APART, LADDER, MECHANISMS
 from specdec.config.sources import Derived, Head, Local
 from specdec.config.study import Builtin
 from specdec.pipeline.table import PHASES
@@ -36,17 +37,44 @@ class Layout:
             "observations": ["observations.parquet", "summary.json", "settings.json"],
             "sweep": ["runs.csv", "settings.json"],
             "timing": ["design.json", "divergences.json", "runs.csv", "settings.json", "step_costs.json"],
+            "mechanisms": [],
             "analysis": [*(f"{name}.json" for name in ANALYSES), "speedup.csv"],
             "report": ["index.html", "report.md"],
         }[phase]
-        return [f"{here}/{name}" for name in names] + self.cells(phase)
+        own = {"mechanisms": self.figures() + self.measured_apart() + self.ladder_texts() + self._mechanism_settings()}
+        return [f"{here}/{name}" for name in names] + own.get(phase, []) + self.cells(phase)
 
     def cells(self, phase: str) -> list[str]:
-        """Files of which the phase has one per prompt: of ``prompts``, ``sweep`` and ``timing``."""
+        """Files of which the phase has one per prompt: of ``prompts``, ``sweep``, ``timing`` and ``mechanisms``."""
         if phase == "sweep":
             return [f"results/sweep/cells/{family}.jsonl" for family in sorted(self.study.sweep.families)]
+        if phase == "mechanisms":
+            return self._ladder("results/mechanisms/cells/{context}/{family}.jsonl")
         held_out = self._grid(phase, self.study.prompts.held_out)
         return {"prompts": [*self.prompt_cells("development"), *held_out], "timing": held_out}.get(phase, [])
+
+    def figures(self) -> list[str]:
+        """Results of the mechanisms; those that are not run say so."""
+        return [f"results/mechanisms/{name}.json" for name in MECHANISMS]
+
+    def ladder_texts(self) -> list[str]:
+        """What the target thinks of the ladder's texts, one file beside each cell."""
+        return self._ladder("results/mechanisms/texts/{context}/{family}.json")
+
+    def measured_apart(self) -> list[str]:
+        """Raw files of the mechanisms that are measured by themselves."""
+        return [f"results/mechanisms/measured/{name}.json" for name in APART if name in self.study.mechanisms.run]
+
+    def _mechanism_settings(self) -> list[str]:
+        jobs = [*(["ladder"] if self.cells("mechanisms") else []), *(Path(name).stem for name in self.measured_apart())]
+        return [f"results/mechanisms/settings/{job}.json" for job in jobs]
+
+    def _ladder(self, pattern: str) -> list[str]:
+        section = self.study.mechanisms
+        if not set(LADDER) & set(section.run):
+            return []
+        places = [(c, f) for c in sorted(section.ladder.contexts) for f in sorted(section.ladder.families)]
+        return [pattern.format(context=context, family=family) for context, family in places]
 
     def prompt_cells(self, split: str) -> list[str]:
         """Prompts of ``development`` or ``held_out``."""
@@ -86,8 +114,12 @@ class Layout:
         return [] if isinstance(source, Builtin) else [source.path]
 
     def models_timed(self, phase: str) -> list[str]:
-        """Models that the arms of ``sweep`` or ``timing`` run: another model's change re-measures nothing."""
-        arms = {"sweep": self.study.sweep.arms, "timing": self.study.timing.arms}[phase]
+        """Models that the arms of ``sweep``, ``timing`` or ``mechanisms`` run: no other one re-measures them."""
+        arms = {
+            "sweep": self.study.sweep.arms,
+            "timing": self.study.timing.arms,
+            "mechanisms": self.study.mechanisms.ladder.arms,
+        }[phase]
         return sorted({"target"}.union(*(arm.models for arm in arms.values())))
 
     def models_observed(self) -> list[str]:

@@ -20,7 +20,7 @@ PLAN = Path("logs/progress.jsonl")
 
 def plan(layout: "Layout", wanted: set[str], path: Path = PLAN) -> None:
     """Begin a run that must make the files ``wanted``, timed cells among them."""
-    cells = [cell for phase in ("sweep", "timing") for cell in layout.cells(phase) if cell in wanted]
+    cells = [cell for phase in ("sweep", "timing", "mechanisms") for cell in layout.cells(phase) if cell in wanted]
     path.parent.mkdir(parents=True, exist_ok=True)
     weights = {cell: _n_generations(layout, Path(cell).parts[1]) for cell in cells}
     path.write_text(json.dumps({"cells": cells, "weights": weights}) + "\n", encoding="utf-8")
@@ -28,7 +28,8 @@ def plan(layout: "Layout", wanted: set[str], path: Path = PLAN) -> None:
 
 def _n_generations(layout: "Layout", phase: str) -> int:
     """Generations in one cell: what a cell of another phase is scaled by while none has been seen."""
-    section = layout.study.sweep if phase == "sweep" else layout.study.timing
+    study = layout.study
+    section = {"sweep": study.sweep, "timing": study.timing, "mechanisms": study.mechanisms.ladder}[phase]
     return len(section.arms) * 2 * section.blocks * (section.warmups + section.repeats)
 
 

@@ -52,6 +52,11 @@ PHASES: dict[str, Phase] = {
         },
         needs=("environment", "models", "prompts", "gates"),
     ),
+    "mechanisms": Phase(
+        params=("engine", "mechanisms", "analysis"),
+        programs={"ladder": "specdec.mechanisms.ladder", "figures": "specdec.analysis.mechanisms.run"},
+        needs=("environment", "models", "prompts", "gates", "observations"),
+    ),
     "analysis": Phase(
         params=("analysis",),
         programs={"analyse": "specdec.analysis.run"},
@@ -60,7 +65,17 @@ PHASES: dict[str, Phase] = {
     "report": Phase(
         params=("report",),
         programs={"report": "specdec.report.run"},
-        needs=("environment", "models", "prompts", "gates", "observations", "sweep", "timing", "analysis"),
+        needs=(
+            "environment",
+            "models",
+            "prompts",
+            "gates",
+            "observations",
+            "sweep",
+            "timing",
+            "mechanisms",
+            "analysis",
+        ),
         sources=("report",),
     ),
 }

@@ -34,6 +34,7 @@ wildcard_constraints:
     family="[a-z][a-z0-9_]*",
     gate="|".join(GATES),
     phase="|".join(PHASES),
+    mechanism="[a-z][a-z0-9_]*",
 
 
 def gates_passed(wildcards):
@@ -63,3 +64,21 @@ def settings(phase, **own):
         if phase != "sweep" or key != "families"
     }
     return as_json(engine=config["engine"], **{phase: {**section, **own}})
+
+
+def ladder_settings(**own):
+    """Parameters of the ladder's cells; which cells there are is no parameter of a cell."""
+    kept = {
+        key: value
+        for key, value in config["mechanisms"]["ladder"].items()
+        if key not in ("contexts", "families")
+    }
+    return as_json(engine=config["engine"], ladder={**kept, **own})
+
+
+def apart_settings(mechanism):
+    """Parameters of a mechanism that is measured by itself."""
+    section = config["mechanisms"]
+    return as_json(
+        engine=config["engine"], ladder=section["ladder"], own=section[mechanism]
+    )
