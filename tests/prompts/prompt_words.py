@@ -1,6 +1,21 @@
-"""What several prompt tests count: 8-grams of words, and the tiny vocabulary that mixes two tokenizers."""
+"""What several prompt tests count: 8-grams of words, without those of the chat template."""
 
 import re
+
+TEMPLATE_WORDS = (
+    "<|im_start|>system\nBe helpful.<|im_end|>",
+    "<|im_start|>user",
+    "<|im_start|>assistant",
+    "<|im_end|>",
+)
+"""What the chat template puts into every prompt."""
+
+
+def own_words(text: str) -> str:
+    """A prompt without the chat template's words."""
+    for words in TEMPLATE_WORDS:
+        text = text.replace(words, "")
+    return text
 
 
 def eight_grams(text: str) -> list[tuple[str, ...]]:

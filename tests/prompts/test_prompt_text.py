@@ -4,7 +4,7 @@ import random
 from itertools import product
 
 import pytest
-from prompt_words import eight_grams, repeated_share
+from prompt_words import eight_grams, own_words, repeated_share
 
 from specdec.errors import SpecdecError
 from specdec.prompts.build import generator
@@ -13,22 +13,13 @@ from specdec.prompts.families.grammar import Grammar, bank
 from specdec.prompts.fit import fit
 
 SEEDS = (1, 20261129)
-TEMPLATE_WORDS = (
-    "<|im_start|>system\nBe helpful.<|im_end|>",
-    "<|im_start|>user",
-    "<|im_start|>assistant",
-    "<|im_end|>",
-)
 
 
 def content(tokenizer, name, context, seed):
     """What the family itself wrote: the chat template's words are in every prompt."""
     family = FAMILIES[name]
     rng = generator(seed, name, context)
-    text = fit(family.write(rng), tokenizer, context, PADDING[family.split], rng, name).text
-    for words in TEMPLATE_WORDS:
-        text = text.replace(words, "")
-    return text
+    return own_words(fit(family.write(rng), tokenizer, context, PADDING[family.split], rng, name).text)
 
 
 @pytest.fixture(scope="session")

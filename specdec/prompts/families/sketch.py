@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from specdec.prompts.template import Message
 
-Split = Literal["development", "held_out"]
+Split = Literal["development", "held_out", "training"]
 
 
 class Compose(Protocol):
@@ -43,7 +43,7 @@ class Family:
     Attributes
     ----------
     name, split : str
-        Its name in params.yaml and which side it is on.
+        Its name in params.yaml and which side it is on (``training``: prompts that drafters learn from).
     kind : str
         What is asked for, in one word or two; development and held-out families share kinds, never wording.
     about : str
