@@ -23,11 +23,13 @@ MAY_IMPORT = {
     "mechanisms": {"measure", "decode", "models", "prompts", "records"},
     "analysis": {"records"},
     "report": {"records"},
+    "training": {"models", "prompts"},  # drafters from a target's own answers: no phase of a study
     "generation": {"decode", "models", "prompts"},  # the library: one drafter on one prompt
     "planning": {"measure", "decode", "models", "pipeline", "records"},  # estimates: never a result
     "cli": {
         "planning",
         "generation",
+        "training",
         "mechanisms",
         "pipeline",
         "measure",

@@ -42,6 +42,7 @@ VERBS: dict[str, Verb] = {
     "analyse": Verb("specdec.cli.analyse", "turn tables into ratios, intervals, costs and verdicts"),
     "report": Verb("specdec.cli.report", "render the report"),
     # the project's own upkeep
+    "train-drafter": Verb("specdec.cli.train_drafter", "train a drafter for one target from its own answers"),
     "schema": Verb("specdec.config.schema", "write the JSON schema of parameter files"),
     "close-phase": Verb("specdec.pipeline.manifest", "list a phase's files and delete what no rule makes any more"),
     "progress": Verb("specdec.pipeline.progress", "say which timed cell comes next and how long the rest will take"),

@@ -2,13 +2,15 @@
 
 import difflib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from specdec.config.study import Study
 from specdec.errors import ConfigError
+
+T = TypeVar("T", bound=BaseModel)
 
 
 def load_study(path: Path) -> Study:
@@ -19,6 +21,22 @@ def load_study(path: Path) -> Study:
     ConfigError
         If the file is missing, is not YAML, or does not describe a study.
     """
+    return parse_study(read_yaml(path), str(path))
+
+
+def parse_study(values: Any, origin: str = "params.yaml") -> Study:
+    """Validate already-read values; ``origin`` is the file that the message names."""
+    return parse(Study, values, origin)
+
+
+def read_yaml(path: Path) -> Any:
+    """The values of one file.
+
+    Raises
+    ------
+    ConfigError
+        If it is missing, unreadable or not YAML.
+    """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -27,34 +45,39 @@ def load_study(path: Path) -> Study:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read ({error}); give a UTF-8 YAML file") from None
     try:
-        values = yaml.safe_load(text)
+        return yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""
         raise ConfigError(
             f"{path}: not valid YAML{where} ({getattr(error, 'problem', error)}); mend that line"
         ) from None
-    return parse_study(values, str(path))
 
 
-def parse_study(values: Any, origin: str = "params.yaml") -> Study:
-    """Validate already-read values; ``origin`` is the file that the message names."""
+def parse(kind: type[T], values: Any, origin: str) -> T:
+    """Validate values as one kind of file: a study or a recipe.
+
+    Raises
+    ------
+    ConfigError
+        If they are none.
+    """
     if not isinstance(values, dict):
         raise ConfigError(f"{origin}: holds {type(values).__name__}, not sections; start from studies/smoke.yaml")
     try:
-        return Study.model_validate(values)
+        return kind.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(f"{origin}: {_sentence(error, values)}") from None
+        raise ConfigError(f"{origin}: {_sentence(error, values, kind)}") from None
 
 
-def _sentence(error: ValidationError, values: Any) -> str:
+def _sentence(error: ValidationError, values: Any, kind: type[BaseModel]) -> str:
     faults = error.errors()
     # an unknown key explains a missing one beside it (a misspelling), so it is told first
     fault = next((f for f in faults if f["type"] == "extra_forbidden"), faults[0])
     key, holder = _locate(fault["loc"], values)
     if fault["type"] == "extra_forbidden":
         name = str(fault["loc"][-1])
-        known = sorted(set(_fields_beside(fault["loc"])))
+        known = sorted(set(_fields_beside(fault["loc"], kind)))
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "remove it"
         return f"{key}: unknown key; {hint} Known keys: {', '.join(known)}"
@@ -100,7 +123,7 @@ def _locate(loc: tuple[Any, ...], values: Any) -> tuple[str, Any]:
     return "".join(words).removeprefix("."), holder
 
 
-def _fields_beside(loc: tuple[Any, ...]) -> list[str]:
+def _fields_beside(loc: tuple[Any, ...], kind: type[BaseModel]) -> list[str]:
     """Names that are allowed where ``loc`` points, found by walking the typed sections."""
     names: list[str] = []
 
@@ -117,7 +140,7 @@ def _fields_beside(loc: tuple[Any, ...]) -> list[str]:
         if _is_mapping(annotation) and len(rest) > 1:
             walk(_mapping_value(annotation), rest[1:])
 
-    walk(Study, loc)
+    walk(kind, loc)
     return names
 
 

@@ -1,0 +1,78 @@
+"""A recipe: how one drafter is trained. Beside the study's parameters, for training is no phase of a study."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from specdec.config.base import Section
+from specdec.config.load import parse, read_yaml
+
+
+class Data(Section):
+    """What the target is asked and how it answers; recipes with equal data share the files.
+
+    Shards beyond those of a smaller ``n_shards`` are added, not made again.
+    """
+
+    n_shards: int = Field(ge=1)
+    n_unseen_shards: int = Field(ge=1)
+    n_development_shards: int = Field(ge=0)
+    texts_per_shard: int = Field(ge=2)
+    prompt_tokens: list[int] = Field(min_length=1)
+    new_tokens: int = Field(ge=8)
+    sampled_share: float = Field(ge=0, le=1)
+    temperature: float = Field(gt=0)
+    top_k: int = Field(ge=1)
+    state_layers: list[int]
+    unseen_families: list[str] = Field(min_length=1)
+    dtype: Literal["bfloat16", "float32"]
+    seed: int = Field(ge=0)
+
+
+class FeatureHeadDrafter(Section):
+    """One decoder layer over the target's states (``specdec.models.feature_head``), some layers' fused in."""
+
+    kind: Literal["feature_head"]
+    fused_layers: list[int]
+    n_vocabulary: int = Field(ge=16)
+
+
+class Training(Section):
+    """How weights are fitted: AdamW with a warm-up and a cosine decay.
+
+    ``visits`` are answer tokens seen, repetitions included; ``depths`` are the draft steps unrolled: the loss of
+    depth ``d`` weighs ``depth_decay ** (d - 1)``. So many evaluations as ``patience`` says without a better
+    acceptance end the training.
+    """
+
+    depths: int = Field(ge=1)
+    depth_decay: float = Field(gt=0, le=1)
+    texts_per_step: int = Field(ge=1)
+    visits: int = Field(ge=1)
+    learning_rate: float = Field(gt=0)
+    warmup_steps: int = Field(ge=0)
+    weight_decay: float = Field(ge=0)
+    evaluate_every: int = Field(ge=1)
+    patience: int = Field(ge=1)
+    dtype: Literal["bfloat16", "float32"]
+    seed: int = Field(ge=0)
+
+
+class Recipe(Section):
+    """One drafter: its data, its form, its training."""
+
+    data: Data
+    drafter: FeatureHeadDrafter
+    training: Training
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read and validate a recipe.
+
+    Raises
+    ------
+    ConfigError
+        If the file is missing, is not YAML, or is no recipe.
+    """
+    return parse(Recipe, read_yaml(path), str(path))

@@ -1,0 +1,197 @@
+"""Fitting: what is counted, that it learns, that an interrupted training ends like an uninterrupted one."""
+
+import json
+
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+
+from specdec.cli import main
+from specdec.config.recipe import load_recipe
+from specdec.errors import SpecdecError
+from specdec.models.feature_head import HeadShape, load_head
+from specdec.models.head_unroll import unroll
+from specdec.models.weights import load_architecture
+from specdec.training.acceptance import Acceptance
+from specdec.training.examples import load, schedule
+from specdec.training.fit import fit, loss_of, rate
+from specdec.training.forms import FORMS
+from specdec.training.run import train_drafter, write_data
+from specdec.training.vocabulary import most_frequent, within
+
+CPU = torch.device("cpu")
+
+
+def recipe_values(**training):
+    return {
+        "data": {
+            "n_shards": 2,
+            "n_unseen_shards": 1,
+            "n_development_shards": 0,
+            "texts_per_shard": 4,
+            "prompt_tokens": [200],
+            "new_tokens": 20,
+            "sampled_share": 0.5,
+            "temperature": 0.8,
+            "top_k": 20,
+            "state_layers": [0],
+            "unseen_families": ["comparisons"],
+            "dtype": "float32",
+            "seed": 3,
+        },
+        "drafter": {"kind": "feature_head", "fused_layers": [], "n_vocabulary": 200},
+        "training": {
+            "depths": 3,
+            "depth_decay": 0.8,
+            "texts_per_step": 2,
+            "visits": 400,
+            "learning_rate": 0.01,
+            "warmup_steps": 2,
+            "weight_decay": 0.0,
+            "evaluate_every": 3,
+            "patience": 50,
+            "dtype": "float32",
+            "seed": 1,
+        }
+        | training,
+    }
+
+
+@pytest.fixture
+def write_recipe(tmp_path):
+    def write(values):
+        path = tmp_path / "tiny" / "recipe.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(yaml.safe_dump(values))
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def target(tiny_model):
+    return tiny_model(layers=3)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    return tmp_path_factory.mktemp("work")
+
+
+def quiet(_):
+    pass
+
+
+def test_acceptance_counts_chains_from_every_position():
+    """Six rows; chains begin at each; right[d] says whether depth d's draft was right there."""
+    right = [torch.tensor([[1, 1, 0, 1, 1, 1]]).bool(), torch.tensor([[0, 1, 0, 0, 1, 1]]).bool()]
+    one = Acceptance()
+    one.count(right, torch.tensor([[1, 1, 1, 1, 1, 0]]).bool())
+    assert one.reached == [5, 3]  # five real rows; of the four chains that go on, that of row 4 leaves the text
+    assert one.accepted == [4, 2]  # the second drafts of rows 0 and 3 were right, at rows 1 and 4
+    assert one.rates == [4 / 5, 2 / 3]
+    assert one.tokens_per_round == [1.8, pytest.approx(1.8 + 0.8 * 2 / 3)]
+
+
+def test_the_vocabulary_is_what_answers_say_most(target, work, write_recipe):
+    recipe = load_recipe(write_recipe(recipe_values()))
+    seen = [shard for shard in write_data(recipe, target, work, CPU, quiet) if shard.kind == "seen"]
+    counts = torch.zeros(320, dtype=torch.int64)
+    for shard in seen:
+        examples = load((shard, 0, 4), (2,), CPU)
+        first = examples.tokens[:, examples.n_context + 1 : examples.n_context + 2]
+        answered = torch.cat((first.flatten(), examples.wanted[examples.counts]))
+        counts += torch.bincount(answered, minlength=320)
+    vocabulary = most_frequent(seen, 12, 320)
+    assert sorted(counts[vocabulary].tolist()) == sorted(counts.sort(descending=True).values[:12].tolist())
+    assert vocabulary.tolist() == sorted(set(vocabulary.tolist()))
+    assert within(torch.tensor([int(vocabulary[3]), 319]), vocabulary[:6]).tolist() == [3, -1]
+
+
+def test_context_rows_change_no_state(target, random_head):
+    """A prompt's rows are only attended to: leaving their states out leaves the others as they are."""
+    shape = HeadShape(load_architecture(target), (0,))
+    weights = {name: w.float() for name, w in load_head(random_head(target, (0,)), target).weights.items()}
+    generator = torch.Generator().manual_seed(0)
+    embedded = torch.randn(2, 14, 64, generator=generator)
+    features = torch.randn(2, 14, 2, 64, generator=generator)
+    whole = list(unroll(weights, shape, embedded, features, 3))
+    after = list(unroll(weights, shape, embedded, features, 3, n_context=6))
+    for depth, (full, cut) in enumerate(zip(whole, after, strict=True)):
+        # rows whose chain begins at or after row 6
+        torch.testing.assert_close(cut[:, depth:], full[:, 6 + depth :], rtol=1e-5, atol=1e-5)
+
+
+def test_the_loss_falls_on_the_texts_it_is_fitted_to(target, work, write_recipe, tmp_path):
+    recipe = load_recipe(write_recipe(recipe_values(visits=1200)))
+    shards = write_data(recipe, target, work, CPU, quiet)
+    seen = [shard for shard in shards if shard.kind == "seen"]
+    form = FORMS["feature_head"](recipe.drafter, target, CPU, 1)
+    vocabulary = most_frequent(seen, 200, 320)
+    examples = load(next(schedule(seen, 2, 1)), form.layers, CPU)
+    before = float(loss_of(form, examples, recipe.training, vocabulary).detach())
+    fit(form, recipe.training, vocabulary, seen, seen, tmp_path, quiet, CPU)
+    # most of what is left is the entropy of the target itself, which no drafter can take away
+    assert float(loss_of(form, examples, recipe.training, vocabulary)) < 0.9 * before
+
+
+def test_an_interrupted_training_ends_like_an_uninterrupted_one(target, work, write_recipe, tmp_path):
+    recipe = load_recipe(write_recipe(recipe_values()))
+    whole = train_drafter(recipe, target, work, tmp_path / "whole", CPU, quiet)
+
+    class Interrupted(Exception):
+        pass
+
+    def stop_at_second_evaluation(line, seen=[]):  # noqa: B006 - counts calls
+        seen.append(line)
+        if len([line for line in seen if line.startswith("step")]) == 2:
+            raise Interrupted
+
+    other = tmp_path / "other-work"
+    with pytest.raises(Interrupted):
+        train_drafter(recipe, target, other, tmp_path / "resumed", CPU, stop_at_second_evaluation)
+    resumed = train_drafter(recipe, target, other, tmp_path / "resumed", CPU, quiet)
+    assert resumed["training"]["curve"] == whole["training"]["curve"]
+    first, second = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "resumed"))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_the_rate_warms_up_and_falls(write_recipe):
+    training = load_recipe(write_recipe(recipe_values())).training
+    rates = [rate(training, step, visits) for step, visits in ((0, 0), (1, 20), (10, 200), (20, 400))]
+    assert rates[0] < rates[1] > rates[2] > rates[3] > 0
+
+
+@pytest.mark.parametrize("fused_layers", [[], [0]])
+def test_the_verb_trains_a_tiny_head_end_to_end(target, write_recipe, tmp_path, capsys, fused_layers):
+    values = recipe_values()
+    values["drafter"]["fused_layers"] = fused_layers
+    recipe = write_recipe(values)
+    arguments = ["train-drafter", str(recipe), "--smoke", "--target", str(target), "--device", "cpu"]
+    assert main([*arguments, "--work", str(tmp_path / "work"), "--out", str(tmp_path / "head")]) == 0
+    assert "acceptance by depth" in capsys.readouterr().err
+    head = load_head(tmp_path / "head", target)
+    assert list(head.shape.fused_layers) == fused_layers
+    assert head.card["recipe"]["data"]["n_shards"] == 2
+    assert len(head.card["acceptance"]["unseen"]["acceptance_by_depth"]) == 5
+    assert head.card["license"] == "Apache-2.0"
+
+
+def test_a_head_for_other_weights_is_refused(target, tiny_model, write_recipe, tmp_path):
+    """Planted fault: one digit of the hash in the card."""
+    recipe = load_recipe(write_recipe(recipe_values()))
+    train_drafter(recipe, target, tmp_path / "work", tmp_path / "head", CPU, quiet)
+    card = json.loads((tmp_path / "head" / "card.json").read_text())
+    digit = "0" if card["target_sha256"][0] != "0" else "1"
+    card["target_sha256"] = digit + card["target_sha256"][1:]
+    (tmp_path / "head" / "card.json").write_text(json.dumps(card))
+    with pytest.raises(SpecdecError, match="trained for weights"):
+        load_head(tmp_path / "head", target)
+
+
+def test_a_misspelt_key_is_one_sentence(write_recipe):
+    values = recipe_values()
+    values["training"]["learning_rat"] = values["training"].pop("learning_rate")
+    with pytest.raises(SpecdecError, match=r"training\.learning_rat: unknown key; did you mean 'learning_rate'"):
+        load_recipe(write_recipe(values))
