@@ -70,9 +70,9 @@ class Arm(Section):
         for part, bad in wrong.items():
             if bad:
                 raise ValueError(
-                    f"a tree does not go with {part}: it takes a drafter of kind {', '.join(BRANCHING)}, a controller of "
-                    f"kind fixed, the anchored verifier, greedy acceptance, ledger per_round or per_token, catch_up lazy "
-                    f"and any executor but hf"
+                    f"a tree does not go with {part}: it takes a drafter of kind {', '.join(BRANCHING)}, a controller "
+                    f"of kind fixed, the anchored verifier, greedy acceptance, ledger per_round or per_token, "
+                    f"catch_up lazy and any executor but hf"
                 )
         key, k = ("model_k", self.drafter.model_k) if isinstance(self.drafter, HybridDrafter) else ("k", self.k_max)
         if k != tree.depth:

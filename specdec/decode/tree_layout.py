@@ -4,7 +4,7 @@ Verifier, acceptance and drafter share it, so that they cannot disagree about wh
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import torch
 
@@ -38,9 +38,9 @@ class TreeLayout:
     block: Branches
 
 
-@lru_cache(maxsize=64)
+@cache
 def tree_layout(tree: Tree, device: torch.device) -> TreeLayout:
-    """The layout of a shape."""
+    """The layout of a shape; kept for good, since a captured graph reads it where it lies."""
     ancestors = block_ancestors(tree)
     depths = ancestors.sum(dim=1) - 1
     return TreeLayout(

@@ -12,8 +12,7 @@ from specdec.decode.committed import Committed
 from specdec.decode.parts import Draft, Judgement
 from specdec.decode.tree_layout import tree_layout
 from specdec.decode.verifiers import AnchoredVerifier
-from specdec.models.branches import TreeExecutor, keep_path
-from specdec.models.static import own_cache
+from specdec.models.branches import TreeExecutor
 
 
 class TreeVerifier(AnchoredVerifier):
@@ -36,7 +35,7 @@ class TreeVerifier(AnchoredVerifier):
     def compact(self, committed: Committed, judgement: Judgement) -> None:
         """Move the accepted path's entries behind the anchor's; ``settle`` then drops the rest by its number."""
         if judgement.path is not None:
-            keep_path(own_cache(self.held), len(committed) - 1, judgement.path)
+            self.executor.keep_path(self.held, len(committed) - 1, judgement.path)
 
 
 class TreeAcceptance(GreedyAcceptance):

@@ -11,7 +11,6 @@ from typing import Protocol
 import torch
 
 from specdec.models.executor import Cache, Executor
-from specdec.models.static_cache import StaticCache
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +51,13 @@ class TreeExecutor(Executor, Protocol):
         """
         ...
 
+    def keep_path(self, cache: Cache, position: int, path: torch.Tensor) -> None:
+        """Put what was kept of block rows ``path`` int64 ``[d]`` right behind row 0, which stands at ``position``.
+
+        All rows are read before any is written; the cache's length is not moved.
+        """
+        ...
+
 
 def branch_mask(branches: Branches, position: int, dtype: torch.dtype) -> torch.Tensor:
     """Additive ``[q, position + t]``: all of the text before the tail, and what ``seen`` says of the tail."""
@@ -70,11 +76,7 @@ def branch_mask_at(branches: Branches, position: torch.Tensor, capacity: int, dt
     return torch.zeros(q, capacity, dtype=dtype, device=sees.device).masked_fill_(~sees, float("-inf"))
 
 
-def keep_path(cache: StaticCache, position: int, path: torch.Tensor) -> None:
-    """Copy the entries of block rows ``path`` (int64 ``[d]``, on the device) right behind row 0, at ``position``.
-
-    They are read before any is written, so rows may overlap with where they go. The length is not moved.
-    """
-    first = position + 1
-    for stack in (cache.keys, cache.values):
-        stack[:, :, first : first + path.shape[0]] = stack[:, :, position:].index_select(2, path)
+def move_path(stack: torch.Tensor, dim: int, position: int, path: torch.Tensor) -> None:
+    """Copy entries ``position + path`` (int64 ``[d]``, on the device) of dimension ``dim`` to ``position + 1 ..``."""
+    kept = stack.narrow(dim, position, stack.shape[dim] - position).index_select(dim, path)
+    stack.narrow(dim, position + 1, path.shape[0]).copy_(kept)

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 
 from specdec.errors import ModelError
 from specdec.models.attention import causal_mask
+from specdec.models.branches import Branches, branch_mask
 from specdec.models.executor import Cache, Executor
 from specdec.models.feature_head import JOIN, HeadFile, HeadShape, load_head
 from specdec.models.fuse import build_network, plain_linear
@@ -198,6 +199,33 @@ class HeadExecutor:
         held.advance(stop - position, hidden[-1:], true)
         return self._logits(hidden[-1:] if last_only else hidden)
 
+    @torch.inference_mode()
+    def forward_tree(self, ids: torch.Tensor, position: int, cache: Cache, branches: Branches) -> torch.Tensor:
+        """Logits ``[q, V]`` of siblings behind the token at ``position``, all from the head's own state behind it.
+
+        Raises
+        ------
+        ModelError
+            For nodes deeper than the first level: the states in front of them are not kept.
+        """
+        held = _own(cache)
+        q = ids.shape[0]
+        if branches.n_before != 1:
+            raise ModelError("tree: a feature head drafts at most two levels; leave out the others")
+        if position + 1 != held.length:
+            raise ValueError(f"siblings behind position {position} do not follow a cache of {held.length} tokens")
+        rows = branches.depths + (position - 1)
+        placement = Placement(
+            slots=slice(position, position + q),
+            n_visible=position + q,
+            cosine=self._cosine.index_select(0, rows),
+            signed_sine=self._signed_sine.index_select(0, rows),
+            mask=branch_mask(branches, position - 1, self.dtype),
+        )
+        hidden = self._through(ids, held.own.expand(q, -1), placement, held)
+        held.advance(q, hidden[-1:], true=False)
+        return self._logits(hidden)
+
     def _state(self, start: int, stop: int, cache: HeadCache) -> tuple[torch.Tensor, bool]:
         """States in front of tokens ``start .. stop - 1``, ``[q, hidden]``, and whether they are the target's."""
         if stop - 1 <= self._states.n_known:
@@ -209,7 +237,6 @@ class HeadExecutor:
     def _rows_of(self, ids: torch.Tensor, state: torch.Tensor, slot: int, cache: HeadCache) -> torch.Tensor:
         """The head's states ``[q, hidden]`` of rows ``slot ..``."""
         q, stop = ids.shape[0], slot + ids.shape[0]
-        embedded = F.embedding(ids, self._network.embedding)
         placement = Placement(
             slots=slice(slot, stop),
             n_visible=stop,
@@ -217,6 +244,11 @@ class HeadExecutor:
             signed_sine=self._signed_sine[slot:stop],
             mask=causal_mask(q, stop, self.dtype, self.device),
         )
+        return self._through(ids, state, placement, cache)
+
+    def _through(self, ids: torch.Tensor, state: torch.Tensor, placement: Placement, cache: HeadCache) -> torch.Tensor:
+        """The head's states ``[q, hidden]`` of tokens with these states in front of them."""
+        embedded = F.embedding(ids, self._network.embedding)
         joined = self._join(torch.cat((unit(embedded, self._eps), unit(state, self._eps)), dim=-1))
         return run_layers(self._network, joined, placement, cache.keys, cache.values)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from specdec.models.branches import Branches
 from specdec.models.executor import Cache
 from specdec.models.recorders import DeviceMemory, Recorder, Work
 from specdec.models.static import StaticExecutor
@@ -150,6 +151,22 @@ class RecordedExecutor:
             return self._plain.launch_chain_at(ids, position, slab.cache, k)
 
         return self._replay(Shape("chain", ids.shape[0], k), chain, ids, position[0], slab)
+
+    def forward_tree(self, ids: torch.Tensor, position: int, cache: Cache, branches: Branches) -> torch.Tensor:
+        """As ``static``, by replay: one recording for each layout of branches, which therefore must outlive it."""
+        lent, q = _lent(cache), ids.shape[0]
+        self._plain.require_room(lent, position + branches.n_before, q)
+
+        def tree(ids: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+            return self._plain.launch_tree_at(ids, position, lent.slab.cache, branches)
+
+        logits = self._replay(Shape(f"tree: {branches.name}", q, 1), tree, ids, position, lent.slab)
+        lent.advance(q)
+        return logits
+
+    def keep_path(self, cache: Cache, position: int, path: torch.Tensor) -> None:
+        """As ``static``."""
+        self._plain.keep_path(cache, position, path)
 
     def _forward(self, ids: torch.Tensor, position: int | torch.Tensor, slab: Slab, last_only: bool) -> torch.Tensor:
         def forward(ids: torch.Tensor, position: torch.Tensor) -> torch.Tensor:

@@ -13,7 +13,7 @@ import torch
 from specdec.errors import ModelError
 from specdec.models.architecture import Architecture
 from specdec.models.attention import causal_mask
-from specdec.models.branches import Branches, branch_mask
+from specdec.models.branches import Branches, branch_mask, branch_mask_at, move_path
 from specdec.models.door import Door
 from specdec.models.executor import Cache
 from specdec.models.fuse import build_network
@@ -157,6 +157,12 @@ class StaticExecutor:
         held.advance(q)
         return logits(self.network, states)
 
+    def keep_path(self, cache: Cache, position: int, path: torch.Tensor) -> None:
+        """Move keys and values of the accepted path; see ``specdec.models.branches.TreeExecutor``."""
+        held = own_cache(cache)
+        for stack in (held.keys, held.values):
+            move_path(stack, 2, position, path)
+
     @torch.inference_mode()
     def chain_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, k: int) -> torch.Tensor:
         """Feed ``ids`` int64 ``[q]`` at ``position``, then go on greedily: int64 ``[k]`` from ``k`` forwards."""
@@ -181,6 +187,21 @@ class StaticExecutor:
         )
         states = hidden_states(self.network, ids, placement, held.keys, held.values)
         return logits(self.network, states[-1:] if last_only else states)
+
+    def launch_tree_at(
+        self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, branches: Branches
+    ) -> torch.Tensor:
+        """``forward_tree`` as a recorder wants it: the anchor's ``position`` int64 ``[1]`` is on the device."""
+        held = own_cache(cache)
+        positions = position + branches.depths
+        placement = Placement(
+            slots=position + torch.arange(branches.n_before, branches.seen.shape[1], device=self.device),
+            n_visible=held.capacity,
+            cosine=self._cosine.index_select(0, positions),
+            signed_sine=self._signed_sine.index_select(0, positions),
+            mask=branch_mask_at(branches, position, held.capacity, self.dtype),
+        )
+        return logits(self.network, hidden_states(self.network, ids, placement, held.keys, held.values))
 
     def launch_chain_at(self, ids: torch.Tensor, position: torch.Tensor, cache: Cache, k: int) -> torch.Tensor:
         """``chain_at`` as a recorder wants it."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 import torch
 
 from specdec.errors import ModelError
+from specdec.models.branches import Branches, move_path
 from specdec.models.executor import Cache, Executor
 from specdec.models.static import StaticExecutor
 
@@ -67,6 +68,19 @@ class TappedExecutor:
         stop = position + ids.shape[0]
         torch.stack(list(self._passed.values()), dim=1, out=self.states[position:stop])
         return logits
+
+    @torch.inference_mode()
+    def forward_tree(self, ids: torch.Tensor, position: int, cache: Cache, branches: Branches) -> torch.Tensor:
+        """As the plain executor's; keeps the states of ``ids`` by slot until ``keep_path`` says which are true."""
+        logits = self._watched.forward_tree(ids, position, cache, branches)
+        start = position + branches.n_before
+        torch.stack(list(self._passed.values()), dim=1, out=self.states[start : start + ids.shape[0]])
+        return logits
+
+    def keep_path(self, cache: Cache, position: int, path: torch.Tensor) -> None:
+        """Move keys, values and states of the accepted path."""
+        self._watched.keep_path(cache, position, path)
+        move_path(self.states, 0, position, path)
 
     def _watch(self, index: int, hidden: torch.Tensor) -> None:
         if index in self._passed:

@@ -6,7 +6,7 @@ rank of the target's token alone and can be replayed (``specdec.analysis.tree_re
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Protocol
 
 import torch
@@ -17,6 +17,7 @@ from specdec.decode.model_part import HostModelPart
 from specdec.decode.parts import ChainRule, Draft, Tally
 from specdec.decode.tree_layout import block_ancestors
 from specdec.models.branches import Branches, TreeExecutor
+from specdec.models.head_executor import HeadExecutor
 
 
 class Branching(Protocol):
@@ -108,19 +109,19 @@ class BranchingModel(HostModelPart):
         super().__init__(executor, n_extra, chunk)
         self.source = source
         self.n_positions = executor.n_positions
-        self._n_true = 0  # leading tokens of the cache that are committed ones
+        self.n_true = 0  # leading tokens of the cache that are committed ones
 
     def begin(self, committed: Committed) -> None:
         """Prefill the cache with the prompt."""
         self.fill(committed.prompt)
-        self._n_true = committed.n_prompt
+        self.n_true = committed.n_prompt
 
     def sprout(self, committed: Committed, width: int) -> torch.Tensor:
         """One forward over the committed tokens that the cache lacks."""
         ids = committed.since(self.held.length)
         self.tally.add("draft", ids.shape[0])
         logits = self.executor.forward(ids, self.held.length, self.held, last_only=True)
-        self._n_true = len(committed)
+        self.n_true = len(committed)
         return logits.topk(width).indices
 
     def grow(self, nodes: torch.Tensor, position: int, branches: Branches, width: int) -> torch.Tensor:
@@ -130,8 +131,27 @@ class BranchingModel(HostModelPart):
 
     def settle(self, committed: Committed) -> None:
         """Keep the committed tokens that were fed as such."""
-        self._n_true = min(self._n_true, len(committed) - 1)
-        self.held.rollback(min(self.held.length, self._n_true))
+        self.n_true = min(self.n_true, len(committed) - 1)
+        self.held.rollback(min(self.held.length, self.n_true))
+
+
+class BranchingHead(BranchingModel):
+    """A feature head's likeliest continuations, over its own vocabulary and the prompt's tokens."""
+
+    executor: HeadExecutor
+
+    def begin(self, committed: Committed) -> None:
+        """Let the prompt's tokens be drafted; prefill the head's cache with the target's states."""
+        self.executor.draft_from(committed.ids)
+        super().begin(committed)
+
+    def sprout(self, committed: Committed, width: int) -> torch.Tensor:
+        """Columns of the head's logits as token ids."""
+        return self.executor.token_ids(super().sprout(committed, width))
+
+    def grow(self, nodes: torch.Tensor, position: int, branches: Branches, width: int) -> torch.Tensor:
+        """Columns of the head's logits as token ids."""
+        return self.executor.token_ids(super().grow(nodes, position, branches, width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +168,9 @@ class Growth:
     branches: Branches
 
 
-@lru_cache(maxsize=64)
+@cache
 def growth(tree: Tree, device: torch.device) -> tuple[Growth, ...]:
-    """Every level of a tree; the first grows out of the anchor."""
+    """Every level of a tree; the first grows out of the anchor. Kept for good, as a captured graph reads it."""
     ancestors = block_ancestors(tree)
     depths = ancestors.sum(dim=1) - 1
     fed: list[int] = []  # block rows that the drafter's cache holds, the anchor first
