@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from specdec.errors import RecordError
+from specdec.report.dvc_revision import folder_md5
 from specdec.storage import read_json, sha256_file
 
 PHASES = ("environment", "models", "prompts", "gates", "observations", "sweep", "timing", "analysis")
@@ -42,13 +43,15 @@ class Inputs:
     """The files under ``results``, read.
 
     ``documents`` maps a path relative to results/ (``analysis/speedup.json``) to its parsed JSON;
-    ``tables`` maps a path to CSV rows (text values); ``hashes`` maps raw files to their SHA-256.
+    ``tables`` maps a path to CSV rows (text values); ``hashes`` maps raw files to their SHA-256; ``dvc_checksums``
+    maps phases to what DVC records of their folders.
     """
 
     results: Path
     documents: dict[str, Any]
     tables: dict[str, list[dict[str, str]]]
     hashes: dict[str, str] = field(default_factory=dict)
+    dvc_checksums: dict[str, str] = field(default_factory=dict)
 
     def document(self, file: str) -> Any:
         """The parsed JSON file, or ``Missing``."""
@@ -91,7 +94,8 @@ def read_inputs(results: Path) -> Inputs:
     }
     files = [*PROVENANCE_FILES, *(f"{phase}/manifest.json" for phase in PHASES)]
     hashes = {file: sha256_file(results / file) for file in files if (results / file).is_file()}
-    return Inputs(results, documents, tables, hashes)
+    folders = [phase for phase in PHASES if phase != "models" and (results / phase).is_dir()]
+    return Inputs(results, documents, tables, hashes, {name: folder_md5(results / name) for name in folders})
 
 
 def _read_csv(path: Path) -> list[dict[str, str]]:

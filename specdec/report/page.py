@@ -27,7 +27,7 @@ from specdec.report.sections.section import Alarm, Block, Note, Section
 from specdec.report.table import Table
 from specdec.report.units import DASH, write
 
-FLAG_WORDS = {"lossy": "lossy", "invalid_text": "text invalid", "excluded": "excluded"}
+FLAG_WORDS = {"lossy": "lossy", "invalid_text": "text invalid", "hard": "error", "excluded": "excluded"}
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#&~])")
 
 
@@ -148,29 +148,14 @@ def _vega() -> str:
 
 
 def _style(templates: Path) -> str:
+    """Every style sheet, and the dark counterparts of the static drawings' colours."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((templates / "styles").glob("*.css"))]
-    rules = [
-        f'{where} .static [{attribute}="{light}"] {{ {attribute}: {dark} }}'
-        for where in (":root[data-theme=dark]",)
+    counterparts = [
+        f'.static [{attribute}="{light}"] {{ {attribute}: light-dark({light}, {dark}) }}'
         for light, dark in DARK.items()
         for attribute in ("fill", "stroke")
     ]
-    automatic = [
-        f'  :root:not([data-theme]) .static [{attribute}="{light}"] {{ {attribute}: {dark} }}'
-        for light, dark in DARK.items()
-        for attribute in ("fill", "stroke")
-    ]
-    return "\n".join(
-        [
-            *texts,
-            "@media screen {",
-            *rules,
-            "}",
-            "@media screen and (prefers-color-scheme: dark) {",
-            *automatic,
-            "}",
-        ]
-    )
+    return "\n".join([*texts, *counterparts])
 
 
 def _csp_hash(script: str) -> str:

@@ -10,7 +10,9 @@ from specdec.report.language import read_catalogues
 from specdec.report.page import environment, page
 from specdec.report.sections.all import every_section, head
 from specdec.report.sections.section import Sources
-from specdec.storage import write_text
+from specdec.storage import read_json, write_text
+
+DEFAULT_STUDY = "default-study.json"
 
 
 def write_report(report: Report, results: Path, templates: Path, out: Path) -> None:
@@ -40,7 +42,8 @@ def write_report(report: Report, results: Path, templates: Path, out: Path) -> N
     inputs = read_inputs(results)
     claims = Claims(inputs.document("analysis/claims.json").get("claims", {}), inputs.documents)
     catalogues = read_catalogues(templates / "translations")
-    sources = Sources(inputs, claims)
+    default = templates / DEFAULT_STUDY
+    sources = Sources(inputs, claims, read_json(default) if default.is_file() else {})
     sections = every_section(sources)
     made = environment(templates, claims, catalogues, report.language)
     top = head(sources, report.title)

@@ -53,6 +53,7 @@ def _parameters(value: Number) -> str:
 
 FORMATS: dict[str, Callable[[Number], str]] = {
     "": lambda value: _count(value) if float(value).is_integer() else significant(value),
+    "significant": significant,
     "count": _count,
     "tokens": _count,
     "ratio": lambda value: fixed(value, 3),

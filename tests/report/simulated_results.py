@@ -71,6 +71,7 @@ def write_results(results: Path, *, planted: bool = False, n_families: int = 12)
         seed=4,
     )
     chains = simulation.observations(n_prompts=6, n_tokens=40)
+    timing["started_at"] = _one_after_another(timing)
     if planted:
         timing["family"] = timing["family"].replace("family_01", f"family_01{PLANTED}")
     for phase, table in (("timing", timing), ("sweep", sweep)):
@@ -79,15 +80,66 @@ def write_results(results: Path, *, planted: bool = False, n_families: int = 12)
     _write_observations(results, chains)
     _write_inputs(results, PLANTED if planted else "")
     write_json(results / "timing/step_costs.json", _step_costs())
+    settings = simulation.analysis_settings(primary="lookup_k5")
+    write_json(results / "timing/design.json", _design(settings, timing))
+    write_json(results / "timing/settings.json", {"engine": {"device": "cpu", "threads": 7}, "timing": {"blocks": 1}})
+    write_json(results / "timing/divergences.json", _divergences(PLANTED if planted else ""))
     analyse(
-        simulation.analysis_settings(primary="lookup_k5"),
+        settings,
         results / "sweep/runs.csv",
         results / "timing/runs.csv",
         results / "observations/observations.parquet",
         results / "analysis",
         results / "timing/step_costs.json",
+        results / "timing/design.json",
     )
     return results
+
+
+def _one_after_another(runs: pd.DataFrame) -> pd.Series:
+    """Starting times, a second apart: the simulation's own are all the same."""
+    first = pd.Timestamp("2026-01-01T09:10:00Z")
+    seconds = pd.Series(range(len(runs)), index=runs.index)
+    return (first + pd.to_timedelta(seconds, unit="s")).dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ").astype("string")
+
+
+def _design(settings: Any, timing: pd.DataFrame) -> dict[str, Any]:
+    """A frozen design whose plan asked for one family more than the analysis did."""
+    cells = timing[["context", "family", "prompt_hash", "study_hash"]].drop_duplicates().to_dict("records")
+    plan = settings.model_dump(mode="json")
+    return {
+        "schema_version": 1,
+        "design_hash": "c5" * 32,
+        "frozen_at": "2026-01-01T09:05:00.000000+00:00",
+        "project": {"specdec": "0.1.0", "git": "7b" * 20, "git_changed": True, "dvc": "3.0.0"},
+        "design": {
+            "study_hash": cells[0]["study_hash"],
+            "prompts": [{key: cell[key] for key in ("context", "family", "prompt_hash")} for cell in cells],
+        },
+        "plan": plan | {"min_families": plan["min_families"] + 1},
+    }
+
+
+def _divergences(planted: str) -> dict[str, Any]:
+    """A near-tie and an error."""
+    row = {
+        "context": 256,
+        "family": "family_02",
+        "arm": "draft_k4",
+        "index": 17,
+        "before": f"the cat{planted}",
+        "reference": " sat on",
+        "candidate": " lay on",
+        "reference_id": 3290,
+        "candidate_id": 4519,
+        "kind": "tie",
+        "gap": 0.0625,
+        "gap_ulps": 1.0,
+        "block_gap_ulps": 0.0,
+        "difference": 0.125,
+    }
+    error = row | {"family": "family_04", "index": 3, "kind": "hard", "gap": 7.5, "gap_ulps": 60.0}
+    return {"schema_version": 1, "dtype": "bfloat16", "tie_ulps": 4, "n_texts": 48, "rows": [row, error]}
 
 
 def _step_costs() -> dict[str, Any]:
@@ -177,6 +229,11 @@ def _card(name: str, source: dict[str, Any], n_parameters: int) -> dict[str, Any
     }
 
 
+def _flip(kind: str) -> dict[str, Any]:
+    flip = {"prompt": "family_00, 5 rows", "position": 240, "single": 11, "block": 12, "kind": kind, "arbiter": 11}
+    return flip | {"single_gap_ulps": 1.0, "block_gap_ulps": 0.5}
+
+
 def _gates(planted: str) -> dict[str, dict[str, Any]]:
     def passing(*names: str) -> dict[str, Any]:
         checks = [
@@ -199,7 +256,7 @@ def _gates(planted: str) -> dict[str, dict[str, Any]]:
                     "name": "flips",
                     "status": "warn",
                     "detail": "2 ties, 0 hard",
-                    "evidence": {"text": f"the cat{planted}", "gap_ulps": [0, 1]},
+                    "evidence": {"text": f"the cat{planted}", "flips": [_flip("tie"), _flip("hard")]},
                 }
             ],
         },

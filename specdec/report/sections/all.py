@@ -88,7 +88,7 @@ def _machine(sources: Sources) -> list[Fact]:
         if key is not None and isinstance(machine[key], str):
             facts.append(Fact("", machine[key]))
         elif key is not None and isinstance(machine[key], int | float):
-            facts.append(Fact("cores", None, pointer(ENVIRONMENT, "machine", key), "count"))
+            facts.append(Fact("cores", None, pointer(ENVIRONMENT, "machine", key), "count", message=True))
     if environment and environment.get("measured_at"):
         facts.append(Fact("", str(environment["measured_at"])))
     return facts

@@ -4,6 +4,7 @@ from typing import Any
 
 from specdec.report.claims import pointer
 from specdec.report.inputs import Missing
+from specdec.report.sections.drift import drift_parts
 from specdec.report.sections.rows import FILE, Ratio, ratios
 from specdec.report.sections.section import Note, Part, Section, Sources
 from specdec.report.table import Column, Row, Table
@@ -34,6 +35,7 @@ def checks_section(sources: Sources) -> Section:
         parts.append(Note("No cell was excluded.", "good"))
     else:
         parts.append(Missing(FILE))
+    parts += drift_parts(sources)
     matrix = _matrix(rows)
     if matrix:
         parts.append(matrix)

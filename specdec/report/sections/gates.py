@@ -6,6 +6,7 @@ from typing import Any
 
 from specdec.report.claims import pointer
 from specdec.report.inputs import GATES, Missing
+from specdec.report.sections.divergences import divergence_parts
 from specdec.report.sections.rows import Ratio, ratios
 from specdec.report.sections.section import Block, Part, Section, Sources
 from specdec.report.table import Column, Row, Table
@@ -46,7 +47,7 @@ def gates_section(sources: Sources) -> Section:
     """Gates by layer, then the application layer from the timed texts."""
     gates = [gate for name in GATES if (gate := _gate(sources, name))]
     absent = [Missing(f"gates/{name}.json") for name in GATES if not sources.inputs.document(f"gates/{name}.json")]
-    parts: list[Part] = [Block("gates", tuple(gates)), *absent, _identical(sources)]
+    parts: list[Part] = [Block("gates", tuple(gates)), *absent, _identical(sources), *divergence_parts(sources)]
     return Section(
         "exactness",
         "Is the text the same?",

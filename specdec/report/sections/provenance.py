@@ -1,4 +1,4 @@
-"""Where everything comes from: machine, software, models, prompts, files and dates; and what was skipped."""
+"""Where everything comes from: machine, software, models, files; and what was skipped."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,12 +6,17 @@ from typing import Any
 from specdec.report.claims import pointer
 from specdec.report.inputs import GATES, PHASES, Missing
 from specdec.report.sections.costs import entries
+from specdec.report.sections.design import checksums_part, dates_part, design_parts, parameters_part
 from specdec.report.sections.rows import ratios
 from specdec.report.sections.section import Block, Part, Section, Sources
 from specdec.report.sections.values import Fact, Facts, leaves
 from specdec.report.table import Column, Row, Table
 
 ENVIRONMENT = "environment/environment.json"
+REPEATS = {
+    "sweep": ("sweep: first repeat began", "sweep: last repeat began"),
+    "timing": ("timing: first repeat began", "timing: last repeat began"),
+}
 
 
 def provenance_section(sources: Sources) -> Section:
@@ -21,12 +26,14 @@ def provenance_section(sources: Sources) -> Section:
     if environment:
         parts += [
             Block("facts", Facts("Measurement", tuple(_top(sources, environment)))),
+            *design_parts(sources),
             Block("facts", Facts("Machine", tuple(leaves(ENVIRONMENT, environment.get("machine", {}), "machine")))),
             Block("facts", Facts("Software", tuple(leaves(ENVIRONMENT, environment.get("software", {}), "software")))),
         ]
     else:
         parts.append(environment)
-    parts += [_models(sources), _settings(sources), _files(sources)]
+    parts += [_models(sources), parameters_part(sources), _settings(sources)]
+    parts += [*dates_part(sources), checksums_part(sources), _files(sources)]
     return Section(
         "provenance",
         "Provenance",
@@ -36,18 +43,18 @@ def provenance_section(sources: Sources) -> Section:
 
 
 def _top(sources: Sources, environment: dict[str, Any]) -> Iterator[Fact]:
-    yield Fact("fingerprint", str(environment.get("fingerprint", "–")))
-    yield Fact("environment recorded", str(environment.get("measured_at", "–")))
-    for phase in ("sweep", "timing"):
+    yield Fact("fingerprint", str(environment.get("fingerprint", "–")), message=True)
+    yield Fact("environment recorded", str(environment.get("measured_at", "–")), message=True)
+    for phase, (first, last) in REPEATS.items():
         started = sorted(
             row["started_at"] for row in sources.inputs.tables.get(f"{phase}/runs.csv", []) if row.get("started_at")
         )
         if started:
-            yield Fact(f"{phase} first repeat", started[0])
-            yield Fact(f"{phase} last repeat", started[-1])
+            yield Fact(first, started[0], message=True)
+            yield Fact(last, started[-1], message=True)
     studies = {row["study_hash"] for rows in sources.inputs.tables.values() for row in rows if row.get("study_hash")}
     for study in sorted(studies):
-        yield Fact("study hash", study)
+        yield Fact("study hash", study, message=True)
 
 
 def _models(sources: Sources) -> Part:

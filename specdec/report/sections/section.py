@@ -53,7 +53,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Sources:
-    """What a section is made from."""
+    """What a section is made from; ``default_study`` is the shipped params.yaml, empty where it is not at hand."""
 
     inputs: Inputs
     claims: Claims
+    default_study: Mapping[str, Any] = field(default_factory=dict)

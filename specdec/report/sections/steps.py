@@ -40,7 +40,7 @@ def steps_section(sources: Sources) -> Section:
 
 def _bandwidth(sources: Sources) -> tuple[Fact, ...]:
     id = sources.claims.first(pointer(FILE, "bandwidth_bytes_per_s", "median"))
-    return (Fact("read bandwidth, measured", None if id else "–", id, "bytes/s"),)
+    return (Fact("read bandwidth, measured", None if id else "–", id, "bytes/s", message=True),)
 
 
 def _chart(rows: list[dict[str, Any]]) -> Drawing:

@@ -11,12 +11,16 @@ UNITS = {"bytes": "bytes", "ns": "ns", "s": "s", "mhz": "MHz", "gib": "GiB", "gb
 
 @dataclass(frozen=True)
 class Fact:
-    """A label and a value: a name (``text``), or a claim id with its unit."""
+    """A label and a value: a name (``text``), or a claim id with its unit.
+
+    ``message``: the label is a message of the catalogues; other labels are names that stand in a result file.
+    """
 
     label: str
     text: str | None
     claim: str | None = None
     unit: str | None = None
+    message: bool = False
 
 
 @dataclass(frozen=True)

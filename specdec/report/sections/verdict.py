@@ -6,6 +6,7 @@ from typing import Any
 from specdec.report.claims import pointer
 from specdec.report.inputs import Missing
 from specdec.report.sections.costs import Entry, entries
+from specdec.report.sections.design import design_notes
 from specdec.report.sections.rows import Ratio, ratios
 from specdec.report.sections.section import Alarm, Block, Note, Part, Section, Sources
 from specdec.report.sections.why import Why, why
@@ -46,6 +47,7 @@ def verdict_section(sources: Sources) -> Section:
         parts = [Missing(FILE, "Not measured: %(file)s names no context.")]
     if not verdict.get("null_arm"):
         parts.append(Note("No null arm ran (target-only against itself), so the noise floor is unknown.", "unsure"))
+    parts += design_notes(sources)
     return Section(
         "verdict",
         "Verdict",
