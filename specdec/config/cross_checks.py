@@ -21,6 +21,20 @@ def check_study(study: "Study") -> None:
     _contexts(study)
     _families(study)
     _arms(study)
+    _executors(study)
+
+
+def _executors(study: "Study") -> None:
+    """CUDA graphs on a CPU are refused before anything is fetched."""
+    arms = {"sweep.arms": study.sweep.arms, "timing.arms": study.timing.arms}
+    asked = {"engine.executor": study.engine.executor} | {
+        f"{section}.{name}.executor": arm.executor for section, named in arms.items() for name, arm in named.items()
+    }
+    for key, kind in asked.items():
+        if kind == "graph" and study.engine.device == "cpu":
+            raise ValueError(
+                f"{key}: graph needs a CUDA device, and engine.device is cpu; use static or packed, or another device"
+            )
 
 
 def _models(study: "Study") -> None:

@@ -56,6 +56,8 @@ FAULTS = {
     "1e-4, which YAML reads as text": ("gates.reference_tolerance", "1e-4", ["gates.reference_tolerance", "'1e-4'"]),
     "unknown kind": ("sweep.arms.k2.drafter.kind", "modell", ["sweep.arms.k2.drafter", "'modell'", "'model'"]),
     "unknown model": ("observations.drafter", "drafty", ["observations.drafter", "'drafty'", "drafter"]),
+    "graphs on a CPU": ("engine.executor", "graph", ["engine.executor", "graph needs a CUDA device", "use static"]),
+    "graphs on a CPU, one arm": ("timing.arms.null_arm.executor", "graph", ["timing.arms.null_arm.executor", "CUDA"]),
     "tuning on the test": ("prompts.development", ["explain_process"], ["explain_process", "held_out"]),
     "headline arm that does not draft": ("analysis.primary", "null_arm", ["analysis.primary", "'draft_k2'"]),
 }
