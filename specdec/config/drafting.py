@@ -70,13 +70,36 @@ class RecordedDrafter(Section):
     model: str
 
 
+Chance = Annotated[float, Field(ge=0, le=1)]
+
+
+class Weighing(Section):
+    """What lookup and model are weighed by before each round; costs are in target steps.
+
+    ``draft_cost`` is one draft forward, ``row_cost`` one more verified row, ``pace`` the tokens per target step that
+    the arm reaches on the whole: what a target step is worth elsewhere. ``model_rate`` is the chance that the model's
+    first token stands, ``lookup_rates`` the chances of a copied token behind a match of 1, 2, 4, 8 and 16 tokens or
+    more; both are where a text begins, and follow what it shows.
+    """
+
+    draft_cost: float = Field(ge=0)
+    row_cost: float = Field(ge=0)
+    pace: float = Field(ge=1)
+    model_rate: Chance
+    lookup_rates: list[Chance] = Field(min_length=5, max_length=5)
+
+
 class HybridDrafter(Section):
-    """Prompt lookup first; where it finds nothing, up to ``model_k`` tokens of the model."""
+    """Prompt lookup first; where it finds nothing, up to ``model_k`` tokens of the model.
+
+    With ``weighing``, whichever of the two is expected to gain more than it costs, as deep as it pays, or neither.
+    """
 
     kind: Literal["hybrid"]
     lookup: NgramDrafter
     model: str
     model_k: int = Field(ge=1, le=K_MAX)
+    weighing: Weighing | None = None
 
 
 Drafter = Annotated[

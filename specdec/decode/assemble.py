@@ -18,6 +18,8 @@ from specdec.decode.drafters.model import ModelDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
 from specdec.decode.drafters.none import NoDrafter
 from specdec.decode.drafters.replay import PaidReplayDrafter, RecordedDrafter, Recorder, ReplayDrafter
+from specdec.decode.drafters.weighed import WeighedDrafter
+from specdec.decode.drafters.weighing import Prices
 from specdec.decode.drafters.tree import BranchingModel, TreeDrafter
 from specdec.decode.engine import Engine
 from specdec.decode.limits import Limits
@@ -254,11 +256,15 @@ def _drafter(
         case drafting.RecordedDrafter():
             return RecordedDrafter(oracle, setting.door)
         case drafting.HybridDrafter():
-            return HybridDrafter(
-                _lookup(choice.lookup, setting),
-                model(setting.models.executor(setting.kind, choice.model), "model"),
-                choice.model_k,
-            )
+            parts = (_lookup(choice.lookup, setting), model(setting.models.executor(setting.kind, choice.model), "model"))
+            if choice.weighing is None:
+                return HybridDrafter(*parts, choice.model_k)
+            return WeighedDrafter(*parts, choice.model_k, _prices(choice.weighing))
+
+
+def _prices(choice: drafting.Weighing) -> Prices:
+    rates = tuple(choice.lookup_rates)
+    return Prices(choice.draft_cost, choice.row_cost, choice.pace, choice.model_rate, rates)
 
 
 def _lookup(choice: drafting.NgramDrafter, setting: Setting) -> NgramDrafter:

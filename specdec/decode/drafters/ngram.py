@@ -84,12 +84,19 @@ class NgramDrafter:
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         """Copy up to ``k`` tokens from behind the match; nothing if nothing matches."""
-        if k <= 0:
-            return self._nothing
+        start = self.find(committed) if k > 0 else None
+        return self._nothing if start is None else self.copy(committed, start, k)
+
+    def find(self, committed: Committed) -> int | None:
+        """Where the text may be copied from: behind the match, if there is one."""
         self._index.extend(committed.ids)
         start = self._index.find(committed.ids)
         if start is None or match_length(committed.ids, start, self._min_match) < self._min_match:
-            return self._nothing
+            return None
+        return start
+
+    def copy(self, committed: Committed, start: int, k: int) -> Draft:
+        """``k`` tokens from ``start`` on, fewer where a text ends."""
         return Draft(self._door.upload(self._continue(committed.ids, start, k)), None, "ngram")
 
     def settle(self, committed: Committed) -> None:
