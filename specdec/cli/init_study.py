@@ -91,7 +91,11 @@ def study_values(base: dict[str, Any], answers: dict[str, str], args: argparse.N
         "observations": base["observations"] | {"contexts": [first], "drafter": "drafter"},
         "sweep": base["sweep"] | {"context": first, "arms": _sweep_arms()},
         "timing": base["timing"] | {"arms": _timed_arms()},
-        "mechanisms": base["mechanisms"] | {"ladder": base["mechanisms"]["ladder"] | {"contexts": [first]}},
+        "mechanisms": base["mechanisms"]
+        | {
+            "ladder": base["mechanisms"]["ladder"] | {"contexts": [first]},
+            "context": base["mechanisms"]["context"] | {"contexts": contexts},
+        },
         "analysis": base["analysis"] | {"primary": "draft_k4"},
     }
 

@@ -24,7 +24,13 @@ class Repeated(Section):
     repeats: int = Field(ge=1)
 
 
-class Graphs(Repeated):
+class OnPrompts(Repeated):
+    """``families`` of the ladder whose prompts are used, at all of its contexts."""
+
+    families: list[Name] = Field(min_length=1)
+
+
+class Graphs(OnPrompts):
     """Executors to compare, the slowest to launch first; those that this machine lacks are reported as skipped."""
 
     executors: Executors
@@ -32,13 +38,13 @@ class Graphs(Repeated):
     per_position: int = Field(ge=2)
 
 
-class Peers(Repeated):
+class Peers(OnPrompts):
     """transformers' generate, assisted generation and prompt lookup; ``max_n`` is the longest n-gram looked up."""
 
     max_n: int = Field(ge=1, le=16)
 
 
-class Contexts(Repeated):
+class Contexts(OnPrompts):
     """Lengths in tokens at which steps and bounding arms are timed."""
 
     contexts: list[Tokens] = Field(min_length=1)

@@ -71,6 +71,8 @@ def _contexts(study: "Study") -> None:
         fits("observations.contexts", context, study.observations.new_tokens)
     for context in study.mechanisms.ladder.contexts:
         fits("mechanisms.ladder.contexts", context, study.mechanisms.ladder.new_tokens)
+    for context in study.mechanisms.context.contexts:
+        fits("mechanisms.context.contexts", context, study.mechanisms.ladder.new_tokens)
     known = set(study.prompts.contexts)
     for key, values in {
         "gates.context": [study.gates.context],
@@ -95,6 +97,13 @@ def _families(study: "Study") -> None:
                 raise ValueError(f"{key}: {family!r} is held out for the confirmatory run; use one of development")
             if family not in development:
                 raise ValueError(f"{key}: {family!r} is not in prompts.development {sorted(development)}")
+    ladder = study.mechanisms.ladder.families
+    for name in ("graphs", "peers", "context"):
+        for family in getattr(study.mechanisms, name).families:
+            if family not in ladder:
+                raise ValueError(
+                    f"mechanisms.{name}.families: {family!r} is not in mechanisms.ladder.families {ladder}"
+                )
 
 
 def _arms(study: "Study") -> None:

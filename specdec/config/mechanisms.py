@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from specdec.config.apart import Contexts, Graphs, Peers, ShapeTwins
 from specdec.config.arms import Arm
 from specdec.config.base import Section
 from specdec.config.drafting import K_MAX
@@ -27,7 +28,7 @@ MECHANISMS = (
 )
 LADDER = ("phase_o", "relaxed", "all_accept", "draft_free", "attribution")
 """Mechanisms that are arms of one interleaved session, measured as cells."""
-APART: tuple[str, ...] = ()
+APART = ("graphs", "peers", "context", "shape_twins")
 """Mechanisms that are measured by themselves, each with a sub-section of its own."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -114,6 +115,10 @@ class Mechanisms(Section):
         ]
     ]
     ladder: Ladder
+    graphs: Graphs
+    peers: Peers
+    context: Contexts
+    shape_twins: ShapeTwins
 
 
 def relaxed_arm(delta: float) -> str:

@@ -8,7 +8,7 @@ plans never loads a model.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from specdec.config.arms import Arm
 from specdec.config.mechanisms import Ladder
@@ -56,7 +56,31 @@ class Session:
         return f"{cell}: block {visit.block + 1}/{self.n_blocks}, arm {visit.arm} ({position}/{len(names)})"
 
 
-def plan_visits(section: Timed, n_phase_repeats: int = 1) -> tuple[Visit, ...]:
+class Blocks(Protocol):
+    """Arms, and how often they are visited."""
+
+    @property
+    def arms(self) -> Mapping[str, Arm]:
+        """By name, in the order of the first block."""
+        ...
+
+    @property
+    def blocks(self) -> int:
+        """Pairs of blocks."""
+        ...
+
+    @property
+    def warmups(self) -> int:
+        """Generations of a visit that are not analysed."""
+        ...
+
+    @property
+    def repeats(self) -> int:
+        """Generations of a visit that are."""
+        ...
+
+
+def plan_visits(section: Blocks, n_phase_repeats: int = 1) -> tuple[Visit, ...]:
     """Visits in the order in which they are made; ``section.blocks`` pairs of blocks.
 
     In the first block each arm is followed by ``n_phase_repeats`` with the phase probe: the split of its costs.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from specdec.config.base import Section
-from specdec.config.mechanisms import Ladder
+from specdec.config.mechanisms import APART, Ladder
 from specdec.config.study import EngineSection
 from specdec.measure.environment import require_same_machine
 from specdec.measure.machine_lock import machine_lock
@@ -19,8 +19,8 @@ from specdec.measure.prompt_file import CellPrompt, read_prompt
 from specdec.records.columns import SCHEMA_VERSION
 from specdec.storage import read_json, sha256_json, write_json
 
-MEASURED: dict[str, str] = {}
-"""Mechanism to ``module:run``; ``run(setting, say)`` gives ``{status, reason, rows}``, rows as plain values."""
+MEASURED = {name: f"specdec.mechanisms.{name}:run" for name in APART}
+"""Mechanism to ``module:run``; ``run(setting, say)`` gives ``{status, reason, ...}``, its own lists as plain values."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def write_measured(
     prompts: Path,
     out: Path,
 ) -> None:
-    """Measure one mechanism and write ``{name, status, reason, schema_version, study_hash, fingerprint, rows}``.
+    """Measure one mechanism and write ``{name, status, reason, schema_version, study_hash, fingerprint, ...}``.
 
     ``prompts`` is ``development.jsonl``. A mechanism that this machine or engine cannot run has status ``skipped``
     and says why.

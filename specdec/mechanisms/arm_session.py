@@ -1,12 +1,11 @@
 """Arms of a mechanism on one prompt, timed by the session that times every other cell."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from specdec.config.apart import Repeated
+from specdec.config.apart import OnPrompts, Repeated
 from specdec.config.arms import Arm
-from specdec.config.study import Timing
 from specdec.decode.assemble import assemble
 from specdec.decode.loaded import Loaded
 from specdec.measure.cell import with_divergence
@@ -14,10 +13,26 @@ from specdec.measure.clocks import clock_for
 from specdec.measure.plan import Session, find_baselines, plan_visits
 from specdec.measure.prompt_file import CellPrompt
 from specdec.measure.session import make_visits
+from specdec.mechanisms.apart import Setting
 from specdec.mechanisms.ladder import PHASE
 from specdec.records.rows import Row
 
 Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Arms:
+    """Arms of a mechanism and how often they are visited (``specdec.measure.plan.Blocks``)."""
+
+    arms: Mapping[str, Arm]
+    blocks: int
+    warmups: int
+    repeats: int
+
+
+def places(setting: Setting, own: OnPrompts) -> dict[tuple[int, str], CellPrompt]:
+    """The mechanism's prompts by (context, family)."""
+    return {place: prompt for place, prompt in setting.prompts.items() if place[1] in own.families}
 
 
 def plan_arms(
@@ -26,7 +41,7 @@ def plan_arms(
     place: tuple[int, str],
     prompt: CellPrompt,
     repeated: Repeated,
-    labels: Mapping[str, Any],
+    setting: Setting,
 ) -> Session:
     """Every visit of ``arms`` (as written in a parameter file) at ``place``, which is (context, family).
 
@@ -37,16 +52,10 @@ def plan_arms(
     """
     typed = {name: Arm.model_validate(arm) for name, arm in arms.items()}
     context, family = place
-    section = Timing.model_construct(
-        arms=typed,
-        blocks=repeated.blocks,
-        warmups=repeated.warmups,
-        repeats=repeated.repeats,
-        process="session",
-    )
+    visits = plan_visits(Arms(typed, repeated.blocks, repeated.warmups, repeated.repeats), n_phase_repeats=0)
     return Session(
         labels={
-            **labels,
+            **setting.labels,
             "phase": PHASE,
             "context": context,
             "family": family,
@@ -58,8 +67,8 @@ def plan_arms(
         models=loaded.folder("target").parent,
         prompt=prompt.ids,
         n_blocks=2 * repeated.blocks,
-        visits=plan_visits(section, n_phase_repeats=0),
-        keep_caches=True,
+        visits=visits,
+        keep_caches=setting.ladder.keep_caches,
     )
 
 

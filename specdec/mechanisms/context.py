@@ -6,6 +6,7 @@ give is the timing phase's question (``prompts.contexts``).
 """
 
 import gc
+from collections.abc import Mapping
 from typing import Any
 
 from specdec.config.apart import Contexts
@@ -16,7 +17,7 @@ from specdec.measure.microbench import open_subject, step_costs
 from specdec.measure.prompt_file import CellPrompt
 from specdec.measure.step_plan import StepPlan
 from specdec.mechanisms.apart import Setting
-from specdec.mechanisms.arm_session import Say, plan_arms, time_arms
+from specdec.mechanisms.arm_session import Say, places, plan_arms, time_arms
 from specdec.mechanisms.ladder import of_equal_length
 from specdec.storage import sha256_json
 
@@ -38,10 +39,10 @@ def run(setting: Setting, say: Say) -> dict[str, Any]:
     subjects = [open_subject(loaded, setting.models, kind, model) for kind in plan.kinds for model in plan.names]
     steps = step_costs(subjects, plan, clock_for(loaded.door), loaded.section, say)
     runs = []
-    for (_, family), prompt in _longest(setting).items():
+    for (_, family), prompt in _longest(places(setting, own)).items():
         for context in plan.contexts:
             fitted = fill(prompt, context)
-            session = plan_arms(bounding_arms(setting.ladder), loaded, (context, family), fitted, own, setting.labels)
+            session = plan_arms(bounding_arms(setting.ladder), loaded, (context, family), fitted, own, setting)
             runs += time_arms(session, loaded, say)
     return {"status": "measured", "reason": None, "runs": runs, "steps": steps}
 
@@ -64,7 +65,7 @@ def fill(prompt: CellPrompt, context: int) -> CellPrompt:
     return prompt if ids == prompt.ids else CellPrompt(ids, sha256_json(list(ids)))
 
 
-def _longest(setting: Setting) -> dict[tuple[int, str], CellPrompt]:
+def _longest(prompts: Mapping[tuple[int, str], CellPrompt]) -> dict[tuple[int, str], CellPrompt]:
     """Of each family the longest prompt: its text is the least repeated."""
-    longest = max(context for context, _ in setting.prompts)
-    return {place: prompt for place, prompt in setting.prompts.items() if place[0] == longest}
+    longest = max(context for context, _ in prompts)
+    return {place: prompt for place, prompt in prompts.items() if place[0] == longest}

@@ -18,7 +18,7 @@ from specdec.config.mechanisms import Ladder
 from specdec.decode.loaded import Loaded
 from specdec.measure.clocks import clock_for
 from specdec.mechanisms.apart import Setting
-from specdec.mechanisms.arm_session import Say, plan_arms, time_arms
+from specdec.mechanisms.arm_session import Say, places, plan_arms, time_arms
 from specdec.mechanisms.executors import usable_executors
 from specdec.mechanisms.graph_memory import one_recording_per_position
 from specdec.mechanisms.interleave import interleaved, summary
@@ -41,8 +41,8 @@ def run(setting: Setting, say: Say) -> dict[str, Any]:
     for context in sorted({context for context, _ in setting.prompts}):
         say(f"graphs: steps behind {context} tokens under {', '.join(kinds)}")
         steps += time_steps(loaded, kinds, ladder, context, own.turns)
-    for place, prompt in setting.prompts.items():
-        session = plan_arms(executor_arms(loaded, ladder, kinds), loaded, place, prompt, own, setting.labels)
+    for place, prompt in places(setting, own).items():
+        session = plan_arms(executor_arms(loaded, ladder, kinds), loaded, place, prompt, own, setting)
         runs += time_arms(session, loaded, say)
     return {
         "status": "measured",

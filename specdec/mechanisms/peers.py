@@ -15,7 +15,7 @@ from specdec.measure.clocks import Clock, clock_for
 from specdec.measure.session import garbage_kept
 from specdec.measure.transformers_peer import Request, Way, generate, knobs, ways
 from specdec.mechanisms.apart import Setting
-from specdec.mechanisms.arm_session import Say, plan_arms, time_block
+from specdec.mechanisms.arm_session import Say, places, plan_arms, time_block
 from specdec.mechanisms.ladder import of_equal_length
 
 
@@ -27,8 +27,8 @@ def run(setting: Setting, say: Say) -> dict[str, Any]:
     chosen = ways(setting.ladder.k, own.max_n)
     runs: list[dict[str, Any]] = []
     peers: list[dict[str, Any]] = []
-    for place, prompt in setting.prompts.items():
-        session = plan_arms(own_arms(setting.ladder, own), loaded, place, prompt, own, setting.labels)
+    for place, prompt in places(setting, own).items():
+        session = plan_arms(own_arms(setting.ladder, own), loaded, place, prompt, own, setting)
         visits = PeerVisits(loaded, setting.ladder, own, chosen, clock_for(loaded.door))
         for block in range(session.n_blocks):
             forward = block % 2 == 0

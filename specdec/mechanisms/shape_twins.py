@@ -56,7 +56,7 @@ def measure_pair(name: PairName, models: Path, setting: Setting, own: ShapeTwins
     loaded = Loaded(models, section)
     kinds, refused = usable_executors(loaded, own.executors, ("target", "drafter"))
     prompt = random_prompt(own.context, loaded.executor(kinds[0], "target").n_vocabulary)
-    session = plan_arms(twin_arms(own, kinds), loaded, (own.context, name), prompt, own, setting.labels)
+    session = plan_arms(twin_arms(own, kinds), loaded, (own.context, name), prompt, own, setting)
     runs = time_arms(session, loaded, say)
     plan = StepPlan(
         engine=section,

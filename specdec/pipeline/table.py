@@ -8,6 +8,8 @@ phase reads, folders included.
 from dataclasses import dataclass
 from pathlib import Path
 
+from specdec.config.mechanisms import APART
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -54,7 +56,11 @@ PHASES: dict[str, Phase] = {
     ),
     "mechanisms": Phase(
         params=("engine", "mechanisms", "analysis"),
-        programs={"ladder": "specdec.mechanisms.ladder", "figures": "specdec.analysis.mechanisms.run"},
+        programs={
+            "ladder": "specdec.mechanisms.ladder",
+            **{name: f"specdec.mechanisms.{name}" for name in APART},
+            "figures": "specdec.analysis.mechanisms.run",
+        },
         needs=("environment", "models", "prompts", "gates", "observations"),
     ),
     "analysis": Phase(

@@ -1,26 +1,35 @@
 """graphs, peers, context and shape_twins on tiny models: what is measured, and that it is what it says."""
 
-import pytest
-from tiny_setting import CONTEXT, setting_of, silent
+import copy
+import json
 
+import pytest
+from tiny_setting import CONTEXT, inputs_of, setting_of, silent
+
+from specdec.analysis.mechanisms import context as context_figures
+from specdec.analysis.mechanisms import graphs as graph_figures
+from specdec.analysis.mechanisms import peers as peer_figures
+from specdec.analysis.mechanisms import shape_twins as twin_figures
 from specdec.config.apart import Contexts, Graphs, Peers, ShapeTwins
 from specdec.mechanisms import context, graphs, peers, shape_twins
 
 
 @pytest.fixture(scope="module")
 def measured_graphs(tiny_models):
-    own = Graphs(executors=["hf", "static", "graph"], turns=2, per_position=2, blocks=1, warmups=0, repeats=1)
+    own = Graphs(
+        executors=["hf", "static", "graph"], turns=2, per_position=2, families=["tiny"], blocks=1, warmups=0, repeats=1
+    )
     return graphs.run(setting_of(tiny_models, own), silent)
 
 
 @pytest.fixture(scope="module")
 def measured_peers(tiny_models):
-    return peers.run(setting_of(tiny_models, Peers(max_n=3, blocks=1, warmups=1, repeats=1)), silent)
+    return peers.run(setting_of(tiny_models, Peers(max_n=3, families=["tiny"], blocks=1, warmups=1, repeats=1)), silent)
 
 
 @pytest.fixture(scope="module")
 def measured_context(tiny_models):
-    own = Contexts(contexts=[16, 100], turns=2, blocks=1, warmups=0, repeats=1)
+    own = Contexts(contexts=[16, 100], turns=2, families=["tiny"], blocks=1, warmups=0, repeats=1)
     return context.run(setting_of(tiny_models, own), silent)
 
 
@@ -99,7 +108,11 @@ def test_the_bounds_accept_every_draft_at_every_length(measured_context):
 
 
 def test_a_prompt_is_filled_to_a_length_with_copies_of_itself_and_ends_as_it_did(tiny_models):
-    prompt = next(iter(setting_of(tiny_models, Peers(max_n=1, blocks=1, warmups=0, repeats=1)).prompts.values()))
+    prompt = next(
+        iter(
+            setting_of(tiny_models, Peers(max_n=1, families=["tiny"], blocks=1, warmups=0, repeats=1)).prompts.values()
+        )
+    )
     longer = context.fill(prompt, 2 * CONTEXT + 5)
     assert longer.ids == prompt.ids[-5:] + prompt.ids + prompt.ids
     assert context.fill(prompt, CONTEXT) is prompt
@@ -123,3 +136,77 @@ def test_twins_keep_the_pairs_proportions(measured_twins):
     assert by_pair["qwen3"]["drafter"] / by_pair["qwen3"]["target"] == pytest.approx(0.596 / 1.72, rel=0.1)
     assert by_pair["qwen25"]["drafter"] / by_pair["qwen25"]["target"] == pytest.approx(0.494 / 1.54, rel=0.2)
     assert [entry["executor"] for entry in measured_twins["pairs"][0]["skipped"]] == ["graph"]
+
+
+def whole(document):
+    """As it is written to a file: no NaN, no infinity, nothing but plain values."""
+    json.dumps(document, allow_nan=False)
+    return document
+
+
+def test_graphs_figures_compare_arms_and_launches_with_the_first_executor(measured_graphs):
+    found = whole(graph_figures.figures(inputs_of("graphs", measured_graphs)).document())
+    arms = {row["arm"]: row for row in found["rows"] if row.get("family") == "tiny"}
+    assert arms["study_static"]["first"] == "study_hf"
+    assert arms["study_static"]["baseline"] == "target_only_static"
+    assert arms["study_hf"]["speed_against_first"] == 1.0
+    steps = [row for row in found["rows"] if row.get("what") == "verify"]
+    by_executor = {row["executor"]: row for row in steps}
+    hf, static = by_executor["hf"], by_executor["static"]
+    assert static["speedup"] == pytest.approx(hf["median_ns"] / static["median_ns"])
+    assert f"mechanisms.graphs.{CONTEXT}.static.drafter_chain_3.speedup" in found["claims"]
+    lacking = [row["executor"] for row in found["rows"] if row["status"] == "skipped"]
+    assert lacking == ["graph", "one graph per position"]
+
+
+def test_peers_figures_hold_each_peer_against_the_own_arm_of_the_same_method(measured_peers):
+    found = whole(peer_figures.figures(inputs_of("peers", measured_peers)).document())
+    rows = {row["arm"]: row for row in found["rows"] if row.get("peer")}
+    assert {name: row["own_arm"] for name, row in rows.items()} == peer_figures.SAME_METHOD
+    assert all(row["identical"] for row in rows.values())
+    assert rows["hf_generate"]["r"] == 1.0
+    assert rows["hf_assisted"]["knobs"]["assistant"]["num_assistant_tokens_schedule"] == "constant"
+    assert found["claims"][f"mechanisms.peers.{CONTEXT}.hf_assisted.own_arm_speed"]["unit"] == "ratio"
+
+
+def test_a_peer_whose_text_differs_is_not_called_identical(measured_peers):
+    planted = copy.deepcopy(measured_peers)
+    row = next(row for row in planted["peers"] if row["arm"] == "hf_lookup" and not row["warmup"])
+    row["tokens"][-1] += 1
+    rows = {r["arm"]: r for r in peer_figures.figures(inputs_of("peers", planted)).rows if r.get("peer")}
+    assert not rows["hf_lookup"]["identical"]
+    assert rows["hf_generate"]["identical"]
+
+
+def test_a_peer_twice_as_slow_per_token_is_half_as_fast(measured_peers):
+    """Times are planted: an own arm at 10 ns a token, a peer at 20, and more tokens in its first arrival."""
+    planted = copy.deepcopy(measured_peers)
+    for row in planted["runs"]:
+        row["decode_ns"] = 10 * row["n_emitted"]
+    for row in planted["peers"]:
+        row["n_emitted"] -= row["arm"] == "hf_lookup"
+        row["decode_ns"] = 20 * row["n_emitted"]
+    rows = {r["arm"]: r for r in peer_figures.figures(inputs_of("peers", planted)).rows if r.get("peer")}
+    assert rows["hf_assisted"]["own_arm_speed"] == pytest.approx(2.0)
+    assert rows["hf_lookup"]["own_arm_speed"] == pytest.approx(2.0)
+
+
+def test_context_figures_tell_costs_in_target_steps_and_which_prompts_repeat(measured_context):
+    found = whole(context_figures.figures(inputs_of("context", measured_context)).document())
+    steps = {(row["context"], row["model"], row["q"]): row for row in found["rows"] if row.get("what") == "step"}
+    assert steps[100, "target", 1]["target_steps"] == 1.0
+    draft = steps[100, "drafter", 1]
+    assert draft["target_steps"] == pytest.approx(draft["median_ns"] / steps[100, "target", 1]["median_ns"])
+    arms = [row for row in found["rows"] if row.get("arm")]
+    assert {row["context"] for row in arms} == {16, 100}
+    assert all(row["repeats_prompt"] for row in arms)  # the ladder's own prompt has 24 tokens
+    assert "mechanisms.context.100.draft_free.r" in found["claims"]
+    assert "mechanisms.context.100.static.verify_4" in found["claims"]
+
+
+def test_twins_figures_are_labelled_synthetic(measured_twins):
+    found = whole(twin_figures.figures(inputs_of("shape_twins", measured_twins)).document())
+    assert all(row["synthetic"] for row in found["rows"])
+    assert "mechanisms.shape_twins.qwen25.half_static.r" in found["claims"]
+    assert "synthetic" in found["claims"]["mechanisms.shape_twins.qwen3.all_static.r"]["text"]
+    assert {row["pair"] for row in found["rows"] if row["status"] == "skipped"} == {"qwen3", "qwen25"}

@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 
+from specdec.analysis.mechanisms.result import Inputs
 from specdec.config.base import Section
-from specdec.config.mechanisms import Ladder
-from specdec.config.study import EngineSection
+from specdec.config.mechanisms import Ladder, Mechanisms
+from specdec.config.study import Analysis, Checks, EngineSection
 from specdec.measure.prompt_file import CellPrompt
 from specdec.mechanisms.apart import Setting
 from specdec.storage import sha256_json
@@ -61,3 +63,26 @@ def setting_of(models: Path, own: Section, **ladder: Any) -> Setting:
 
 def silent(line: str) -> None:
     """Progress that nobody reads."""
+
+
+def inputs_of(name: str, measured: dict[str, Any]) -> Inputs:
+    """What the figures of one mechanism are made from."""
+    checks = {"stationarity": 9.0, "spread": 9.0, "stability": 9.0, "order_effect": 9.0, "clock_agreement": 9.0}
+    analysis = Analysis(
+        primary="study",
+        estimand="decode",
+        confidence=0.95,
+        resamples=200,
+        min_families=2,
+        equivalence_margin=0.0,
+        checks=Checks(**checks),
+        seed=1,
+    )
+    return Inputs(
+        analysis=analysis,
+        mechanisms=Mechanisms.model_construct(run=[name], ladder=ladder_section()),
+        runs=[],
+        texts=[],
+        observations=pd.DataFrame(),
+        measured={name: {"name": name, **LABELS, **measured}},
+    )

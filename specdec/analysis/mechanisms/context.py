@@ -52,7 +52,12 @@ def step_rows(steps: Sequence[Row]) -> list[dict[str, Any]]:
         if row["model"] == "target" and row["q"] == 1
     }
     return [
-        {**row, "what": "step", "target_steps": row["median_ns"] / unit[row["executor"], row["context"]]}
+        {
+            **row,
+            "what": "step",
+            "status": "measured",
+            "target_steps": row["median_ns"] / unit[row["executor"], row["context"]],
+        }
         for row in steps
     ]
 
