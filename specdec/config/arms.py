@@ -66,13 +66,14 @@ class Arm(Section):
             f"ledger {self.ledger}": self.ledger == "lagged",
             f"catch_up {self.catch_up}": self.catch_up != "lazy",
             f"executor {self.executor}": self.executor == "hf",
+            "weighing": isinstance(self.drafter, HybridDrafter) and self.drafter.weighing is not None,
         }
         for part, bad in wrong.items():
             if bad:
                 raise ValueError(
                     f"a tree does not go with {part}: it takes a drafter of kind {', '.join(BRANCHING)}, a controller "
                     f"of kind fixed, the anchored verifier, greedy acceptance, ledger per_round or per_token, "
-                    f"catch_up lazy and any executor but hf"
+                    f"catch_up lazy, any executor but hf and no weighing"
                 )
         key, k = ("model_k", self.drafter.model_k) if isinstance(self.drafter, HybridDrafter) else ("k", self.k_max)
         if k != tree.depth:

@@ -126,6 +126,8 @@ def _arms(study: "Study") -> None:
                 if isinstance(study.models[model], Head):
                     _head(f"{section}.{name}", arm, study)
         for name, arm in arms.items():
+            if arm.tree is not None and (arm.executor or study.engine.executor) == "hf":
+                raise ValueError(f"{section}.{name}.tree: executor hf cannot verify branches; use static or packed")
             baselines = [
                 other
                 for other, candidate in arms.items()

@@ -18,9 +18,9 @@ from specdec.decode.drafters.model import ModelDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
 from specdec.decode.drafters.none import NoDrafter
 from specdec.decode.drafters.replay import PaidReplayDrafter, RecordedDrafter, Recorder, ReplayDrafter
+from specdec.decode.drafters.tree import BranchingHead, BranchingModel, TreeDrafter
 from specdec.decode.drafters.weighed import WeighedDrafter
 from specdec.decode.drafters.weighing import Prices
-from specdec.decode.drafters.tree import BranchingModel, TreeDrafter
 from specdec.decode.engine import Engine
 from specdec.decode.limits import Limits
 from specdec.decode.loaded import Loaded
@@ -232,12 +232,17 @@ def _drafter(
     choice: drafting.Drafter, tree: Tree | None, setting: Setting, oracle: Callable[[Sequence[int]], Any]
 ) -> Drafter:
     def model(executor: Executor, source: str) -> Drafter:
+        size = (setting.n_extra, setting.chunk)
+        if tree is not None:
+            branching = (
+                BranchingHead(executor, *size, "head")
+                if isinstance(executor, HeadExecutor)
+                else BranchingModel(_branching(executor), *size, source)
+            )
+            return TreeDrafter(branching, tree, setting.limits.n_positions, setting.target.device)
         if isinstance(executor, HeadExecutor):
-            return HeadDrafter(executor, setting.n_extra, setting.chunk, setting.catch_up, "head")
-        if tree is None:
-            return ModelDrafter(executor, setting.n_extra, setting.chunk, setting.catch_up, source)
-        branching = BranchingModel(_branching(executor), setting.n_extra, setting.chunk, source)
-        return TreeDrafter(branching, tree, setting.limits.n_positions, setting.target.device)
+            return HeadDrafter(executor, *size, setting.catch_up, "head")
+        return ModelDrafter(executor, *size, setting.catch_up, source)
 
     match choice:
         case drafting.NoDrafter():
@@ -256,7 +261,10 @@ def _drafter(
         case drafting.RecordedDrafter():
             return RecordedDrafter(oracle, setting.door)
         case drafting.HybridDrafter():
-            parts = (_lookup(choice.lookup, setting), model(setting.models.executor(setting.kind, choice.model), "model"))
+            parts = (
+                _lookup(choice.lookup, setting),
+                model(setting.models.executor(setting.kind, choice.model), "model"),
+            )
             if choice.weighing is None:
                 return HybridDrafter(*parts, choice.model_k)
             return WeighedDrafter(*parts, choice.model_k, _prices(choice.weighing))

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from specdec.gates import exactness, faults, health, real_drafters
+from specdec.gates import exactness, faults, health, real_drafters, trees
+from specdec.gates.alignment import TINY_TOLERANCE
 from specdec.gates.controls import Question, controls
 from specdec.gates.result import Check, guarded
 from specdec.gates.study import Bench
@@ -11,7 +12,7 @@ from specdec.gates.tiny import tiny_subject
 
 
 def checks(bench: Bench) -> Iterator[Check]:
-    """Scripted drafts, real drafters, end of text, ties; then the controls on tiny models."""
+    """Scripted drafts, real drafters, end of text, ties, trees; then the controls on tiny models."""
     subject = bench.subject()
     bench.say("scripted drafts")
     yield guarded("scripted drafts", exactness.scripted_drafts, subject)
@@ -21,10 +22,15 @@ def checks(bench: Bench) -> Iterator[Check]:
     bench.say("end of text, equal maxima")
     yield guarded("end of text inside a block", exactness.end_of_text, subject)
     yield guarded("equal maxima", exactness.equal_maxima, subject)
+    bench.say("trees")
+    yield guarded("rows of a tree", trees.tree_rows, subject, bench.gates.reference_tolerance)
+    for name, question in TREES.items():
+        yield guarded(name, question, subject)
     bench.say("controls")
     tiny = tiny_subject()
     yield from controls((faults.ROW_SHIFT, faults.HIDDEN_STALE, faults.ROPE, faults.TIES, faults.EOS), tiny, QUESTIONS)
     yield from controls((faults.FORGOTTEN_BONUS,), tiny, {"drafter health": health.model_drafters_health})
+    yield from controls(faults.TREE_FAULTS, tiny, TREE_QUESTIONS)
 
 
 QUESTIONS: dict[str, Question] = {
@@ -35,6 +41,12 @@ QUESTIONS: dict[str, Question] = {
     "end of text inside a block": exactness.end_of_text,
     "equal maxima": exactness.equal_maxima,
 }
+
+TREES: dict[str, Question] = {
+    "scripted trees": trees.scripted_trees,
+    "tree drafter = target": trees.tree_self_draft,
+}
+TREE_QUESTIONS = TREES | {"rows of a tree": lambda subject: trees.tree_rows(subject, TINY_TOLERANCE)}
 
 
 def _drafters(subject: Subject, kind: str) -> Iterator[Check]:

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from specdec.decode.engine import Engine
-from specdec.gates.faulty_executors import MisalignedMask, MisplacedRope, StaleExecutor
+from specdec.gates.faulty_executors import MisalignedMask, MisplacedRope, StaleExecutor, copied_as
 from specdec.gates.faulty_parts import ForgetsPending, HighestOfEqual, KeepsRejected, ShiftedRows, Untrimmed
+from specdec.gates.faulty_trees import CompactsNeighbours, NeverCompacts, PlacedBySlot, SeesSiblings, keeps_nodes
 from specdec.gates.subject import Subject
 from specdec.models.executor import Executor
 from specdec.models.static import StaticExecutor
@@ -37,11 +38,11 @@ def _in_target(subject: Subject, executor: Executor) -> Subject:
     return replace(subject, models={**subject.models, "target": executor})
 
 
-def _in_static(copy: Callable[[StaticExecutor], StaticExecutor]) -> Callable[[Subject], Subject]:
+def _in_static(kind: type[StaticExecutor]) -> Callable[[Subject], Subject]:
     def plant(subject: Subject) -> Subject:
         target = subject.target
         assert isinstance(target, StaticExecutor)
-        return _in_target(subject, copy(target))
+        return _in_target(subject, copied_as(kind, target))
 
     return plant
 
@@ -83,12 +84,12 @@ FORGOTTEN_BONUS = Fault(
 ROPE = Fault(
     "rope position off by one",
     "a block is rotated as if it stood one position later",
-    _in_static(MisplacedRope.of),
+    _in_static(MisplacedRope),
 )
 MASK = Fault(
     "causal mask at the wrong corner",
     "rows of a block see only the beginning of the cache",
-    _in_static(MisalignedMask.of),
+    _in_static(MisalignedMask),
 )
 TIES = Fault(
     "tie broken the other way",
@@ -100,6 +101,33 @@ EOS = Fault(
     "tokens behind an end-of-text token are kept",
     _in_engine(lambda engine: replace(engine, limits=Untrimmed(**vars(engine.limits)))),
 )
+SIBLINGS_SEEN = Fault(
+    "siblings see each other",
+    "a node of a tree attends to nodes that are not its ancestors",
+    _in_static(SeesSiblings),
+)
+NODE_POSITION = Fault(
+    "node placed by its slot",
+    "a node of a tree is rotated to the position of its slot, not of its depth",
+    _in_static(PlacedBySlot),
+)
+NO_COMPACTION = Fault(
+    "accepted path not moved",
+    "the cache keeps the first nodes of a tree instead of the accepted ones",
+    _in_engine(lambda engine: replace(engine, verifier=NeverCompacts(engine.verifier))),
+)
+WRONG_ROW = Fault(
+    "neighbour of the accepted node moved",
+    "the cache keeps the row in front of each accepted one",
+    _in_engine(lambda engine: replace(engine, verifier=CompactsNeighbours(engine.verifier))),
+)
+DRAFTED_NODES_KEPT = Fault(
+    "drafted nodes taken for committed tokens",
+    "the tree's drafter keeps the branch that it was fed, not the one accepted; no emitted token changes",
+    _in_engine(keeps_nodes),
+)
+TREE_FAULTS = (SIBLINGS_SEEN, NODE_POSITION, NO_COMPACTION, WRONG_ROW, DRAFTED_NODES_KEPT)
+
 FAULTS = (
     ROW_SHIFT,
     MISSING_ROLLBACK,
@@ -111,4 +139,5 @@ FAULTS = (
     MASK,
     TIES,
     EOS,
+    *TREE_FAULTS,
 )

@@ -1,7 +1,6 @@
 """Executors and caches with one fault each; ``specdec.gates.faults`` says what they are for."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -52,11 +51,6 @@ class StaleExecutor:
 class MisplacedRope(StaticExecutor):
     """Rotary positions of a block that follows cached tokens are one too high; single tokens are right."""
 
-    @classmethod
-    def of(cls, executor: StaticExecutor) -> "MisplacedRope":
-        """A faulty copy over the same weights."""
-        return cls(executor.network, **_setting(executor))
-
     def hidden(self, ids: torch.Tensor, position: int, cache: Cache) -> torch.Tensor:
         """As the executor, with tables moved by one position where the block has several tokens."""
         tables = self._cosine, self._signed_sine
@@ -73,11 +67,6 @@ class MisalignedMask(StaticExecutor):
 
     A causal mask of a block that follows cached tokens must be aligned at its lower right corner.
     """
-
-    @classmethod
-    def of(cls, executor: StaticExecutor) -> "MisalignedMask":
-        """A faulty copy over the same weights."""
-        return cls(executor.network, **_setting(executor))
 
     def hidden(self, ids: torch.Tensor, position: int, cache: Cache) -> torch.Tensor:
         """As the executor, with the mask of an upper left corner where the block has several tokens."""
@@ -99,10 +88,12 @@ class MisalignedMask(StaticExecutor):
         return states
 
 
-def _setting(executor: StaticExecutor) -> dict[str, Any]:
-    return {
-        "n_vocabulary": executor.n_vocabulary,
-        "dtype": executor.dtype,
-        "device": executor.device,
-        "door": executor.door,
-    }
+def copied_as(kind: type[StaticExecutor], executor: StaticExecutor) -> StaticExecutor:
+    """A (faulty) executor of that class over the same weights."""
+    return kind(
+        executor.network,
+        n_vocabulary=executor.n_vocabulary,
+        dtype=executor.dtype,
+        device=executor.device,
+        door=executor.door,
+    )

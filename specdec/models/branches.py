@@ -40,7 +40,7 @@ class Branches:
         return self.seen.shape[1] - self.seen.shape[0]
 
 
-class TreeExecutor(Executor, Protocol):
+class BranchingExecutor(Executor, Protocol):
     """An executor that can also run blocks that branch."""
 
     def forward_tree(self, ids: torch.Tensor, position: int, cache: Cache, branches: Branches) -> torch.Tensor:
@@ -50,6 +50,10 @@ class TreeExecutor(Executor, Protocol):
         of the rows, positions their depths.
         """
         ...
+
+
+class TreeExecutor(BranchingExecutor, Protocol):
+    """One that can also go on from a branch: a target."""
 
     def keep_path(self, cache: Cache, position: int, path: torch.Tensor) -> None:
         """Put what was kept of block rows ``path`` int64 ``[d]`` right behind row 0, which stands at ``position``.

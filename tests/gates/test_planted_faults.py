@@ -18,7 +18,7 @@ ROWS = {
     "chunks": lambda s: rows.prefill_split(s.target, s.prompts[0], TINY_TOLERANCE),
 }
 ROLLBACK = {"rollback": lambda s: caches.rollback_leaves_nothing(s.models[s.twin], s.prompts[0], 4, 2048, 1e-5)}
-EVERY = algorithm.QUESTIONS | CACHE | ROWS | ROLLBACK
+EVERY = algorithm.QUESTIONS | algorithm.TREE_QUESTIONS | CACHE | ROWS | ROLLBACK
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,11 @@ def test_a_sound_subject_passes(name, subject):
         (faults.MASK, ["scripted drafts", "rows", "chunks"]),
         (faults.TIES, ["equal maxima"]),
         (faults.EOS, ["end of text inside a block"]),
+        (faults.SIBLINGS_SEEN, ["scripted trees", "rows of a tree", "tree drafter = target"]),
+        (faults.NODE_POSITION, ["scripted trees", "rows of a tree", "tree drafter = target"]),
+        (faults.NO_COMPACTION, ["scripted trees", "tree drafter = target"]),
+        (faults.WRONG_ROW, ["scripted trees", "tree drafter = target"]),
+        (faults.DRAFTED_NODES_KEPT, ["tree drafter = target"]),
     ],
     ids=lambda value: value.name if isinstance(value, faults.Fault) else "",
 )
@@ -62,8 +67,8 @@ def test_a_planted_fault_is_seen_by(fault, seers, subject):
 
 
 def test_every_fault_is_in_this_list():
-    assert len(faults.FAULTS) == 10
-    assert len({fault.name for fault in faults.FAULTS}) == 10
+    assert len(faults.FAULTS) == 15
+    assert len({fault.name for fault in faults.FAULTS}) == 15
 
 
 @pytest.mark.parametrize("fault", [faults.DRAFT_TRIM, faults.STALE_AFTER_PLAIN, faults.FORGOTTEN_BONUS])

@@ -16,7 +16,7 @@ from specdec.decode.committed import Committed
 from specdec.decode.model_part import HostModelPart
 from specdec.decode.parts import ChainRule, Draft, Tally
 from specdec.decode.tree_layout import block_ancestors
-from specdec.models.branches import Branches, TreeExecutor
+from specdec.models.branches import Branches, BranchingExecutor
 from specdec.models.head_executor import HeadExecutor
 
 
@@ -103,9 +103,9 @@ class BranchingModel(HostModelPart):
     was fed, so everything behind the last committed token goes, and rides along with the next first forward.
     """
 
-    executor: TreeExecutor
+    executor: BranchingExecutor
 
-    def __init__(self, executor: TreeExecutor, n_extra: int, chunk: int, source: str = "model") -> None:
+    def __init__(self, executor: BranchingExecutor, n_extra: int, chunk: int, source: str = "model") -> None:
         super().__init__(executor, n_extra, chunk)
         self.source = source
         self.n_positions = executor.n_positions
