@@ -21,8 +21,9 @@ from specdec.errors import RecordError
 class Chains:
     """Chains of one prompt; arrays are ``[n_positions, k_max]``, row p starting behind emitted token p.
 
-    ``n_accepted`` int64 ``[n_positions]`` is the length of each chain's accepted prefix; ``n_tokens`` the
-    length of the text, the prefill's token included.
+    ``n_accepted`` int64 ``[n_positions]`` is the length of each chain's accepted prefix, ``ranks`` int64
+    ``[n_positions]`` the rank of the text's next token in the drafter's distribution there (-1 at the text's end);
+    ``n_tokens`` is the length of the text, the prefill's token included.
     """
 
     context: int
@@ -34,11 +35,21 @@ class Chains:
     entropy: FloatArray
     margin: FloatArray
     n_accepted: NDArray[np.int64]
+    ranks: NDArray[np.int64]
 
     def signals(self, position: int, depth: int) -> Signals:
         """What the drafter knew about the token at ``depth`` (from 1)."""
         at = (position, depth - 1)
         return Signals(float(self.confidence[at]), float(self.entropy[at]), float(self.margin[at]))
+
+    def standing(self, position: int) -> int:
+        """Accepted prefix of the chain at ``position``."""
+        return int(self.n_accepted[position])
+
+    def rank(self, position: int) -> int | None:
+        """Rank of the token behind ``position``; None at the end of the text."""
+        rank = int(self.ranks[position]) if position < len(self.ranks) else -1
+        return rank if rank >= 0 else None
 
 
 @dataclass(frozen=True)
@@ -68,12 +79,13 @@ class Counts:
 
 @dataclass(frozen=True)
 class ReplayedRound:
-    """One round: what was drafted, decided, accepted, emitted, and whether the last token was the target's own."""
+    """One round: what was drafted, decided, accepted, emitted; ``n_levels`` is the drafter's forwards."""
 
     n_drafted: int
     n_reached: int
     n_accepted: int
     n_emitted: int
+    n_levels: int
 
 
 def read_chains(rows: pd.DataFrame) -> list[Chains]:
@@ -116,16 +128,16 @@ def replay(chains: Chains, policy: Policy, max_new: int, *, bonus: bool = True) 
     position = 0
     while position < end - 1:
         n_planned = min(policy.plan(), max_new - (position + 1) - 1)
-        n_drafted = _drafted(chains, policy, position, n_planned)
-        standing = min(int(chains.n_accepted[position]), n_drafted)
-        rejected = standing < n_drafted
-        wanted = standing + (1 if rejected or n_drafted == 0 or bonus else 0)
+        drafted = policy.draft(chains, position, n_planned)
+        standing = drafted.n_standing
+        rejected = standing < drafted.n_levels
+        wanted = standing + (1 if rejected or drafted.n_levels == 0 or bonus else 0)
         left = end - 1 - position
         n_emitted = min(wanted, left)
         n_accepted = min(standing, left)
-        n_reached = n_accepted if n_emitted < wanted else min(standing + 1, n_drafted)
-        yield ReplayedRound(n_drafted, n_reached, n_accepted, n_emitted)
-        policy.observe(n_drafted, n_accepted)
+        n_reached = n_accepted if n_emitted < wanted else min(standing + 1, drafted.n_levels)
+        yield ReplayedRound(drafted.n_drafted, n_reached, n_accepted, n_emitted, drafted.n_levels)
+        policy.observe(drafted.n_levels, n_accepted)
         position += n_emitted
 
 
@@ -140,7 +152,7 @@ def count(rounds: Iterator[ReplayedRound], *, catch_up: str = "lazy") -> Counts:
     total = Counts()
     for r in rounds:
         own = r.n_emitted - r.n_accepted
-        full = r.n_accepted == r.n_drafted
+        full = r.n_accepted == r.n_levels
         total += Counts(
             n_rounds=1,
             n_drafted=r.n_drafted,
@@ -149,8 +161,8 @@ def count(rounds: Iterator[ReplayedRound], *, catch_up: str = "lazy") -> Counts:
             n_recovered=own if not full else 0,
             n_bonus=own if full and r.n_drafted else 0,
             n_plain=own if not r.n_drafted else 0,
-            n_draft_forwards=r.n_drafted,
-            n_catch_up_forwards=eager * (r.n_emitted == r.n_drafted + 1),
+            n_draft_forwards=r.n_levels,
+            n_catch_up_forwards=eager * (r.n_emitted == r.n_levels + 1),
             n_verify_forwards=1,
             n_verify_rows=r.n_drafted + 1,
             n_emitted=r.n_emitted,
@@ -166,15 +178,8 @@ def perfect_stop(chains: Chains, k_max: int, max_new: int) -> Iterator[ReplayedR
         left = end - 1 - position
         n = min(int(chains.n_accepted[position]), k_max, max_new - (position + 1) - 1, left)
         n_emitted = min(n + 1, left)
-        yield ReplayedRound(n, n, n, n_emitted)
+        yield ReplayedRound(n, n, n, n_emitted, n)
         position += n_emitted
-
-
-def _drafted(chains: Chains, policy: Policy, position: int, n_planned: int) -> int:
-    for depth in range(1, n_planned + 1):
-        if depth == n_planned or not policy.goes_on(depth, chains.signals(position, depth)):
-            return depth
-    return 0
 
 
 def _chains(rows: pd.DataFrame) -> Chains:
@@ -208,4 +213,5 @@ def _chains(rows: pd.DataFrame) -> Chains:
         grid("entropy"),
         grid("margin"),
         standing.astype(np.int64),
+        np.nan_to_num(grid("draft_rank")[:, 0], nan=-1.0).astype(np.int64),
     )

@@ -78,7 +78,7 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame, steps: StepTimes | No
         }
         | _validation(comparison, found)
         | _from_steps(comparison, counts, outside, entry["measured_r"], steps)
-        | _what_next(found, counts, sums, predicted)
+        | _what_next(found, counts, sums, predicted, chain=_drafts_chains(comparison, here))
     )
 
 
@@ -106,8 +106,17 @@ def _from_steps(
     return {"step_predicted_r": predicted, "step_error": _error(predicted, measured)}
 
 
-def _what_next(found: Sequence[Work], counts: dict[str, float], sums: dict[str, float], ratio: float) -> dict[str, Any]:
-    """Break-evens, elasticities and the best K under i.i.d. acceptance, from this arm's fitted costs."""
+def _drafts_chains(comparison: Comparison, runs: pd.DataFrame) -> bool:
+    return bool(runs.loc[runs["arm"] == comparison.arm, "tree"].isna().all())
+
+
+def _what_next(
+    found: Sequence[Work], counts: dict[str, float], sums: dict[str, float], ratio: float, *, chain: bool
+) -> dict[str, Any]:
+    """Break-evens, elasticities and the best K under i.i.d. acceptance, from this arm's fitted costs.
+
+    What rests on the formula of a chain is null where drafts branch; the replay answers it for trees.
+    """
     unit = fit(found)
     wall = sum(sums.values())
     shares = {part: value / wall for part, value in sums.items()}
@@ -122,10 +131,10 @@ def _what_next(found: Sequence[Work], counts: dict[str, float], sums: dict[str, 
         unit.host + (unit.draft if unit.draft_counts_rounds else 0.0),
     )
     scheme = round_model.Scheme(k, catch_up="eager" if counts["n_catch_up_forwards"] else "lazy")
-    known = acceptance is not None and k > 0
+    known = chain and acceptance is not None and k > 0
     best = (
         round_model.best_k(round_model.profile_of(acceptance, K_MAX), costs, scheme, K_MAX)
-        if acceptance is not None and k > 0
+        if known and acceptance is not None
         else None
     )
     return {

@@ -1,16 +1,14 @@
-"""Draft-length policies that can be replayed on recorded chains, and the words that name them.
+"""Drafting policies that can be replayed on recorded chains; ``specdec.analysis.policy_words`` names them.
 
 Each repeats the rule of the controller of the same name, on recorded values: how many tokens a round asks
-for, and whether the chain goes on after the token just drafted (which is verified in any case).
+for, and whether the chain goes on after the token just drafted (which is verified in any case). Trees
+follow from the rank of the target's token instead.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from specdec.errors import ConfigError
-
-K_MAX = 64
+from specdec.config.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,33 @@ class Signals:
     margin: float
 
 
+class Recorded(Protocol):
+    """What was recorded along the target's text; positions count emitted tokens from the prefill's, which is 0."""
+
+    def signals(self, position: int, depth: int) -> Signals:
+        """What the drafter knew about the token at ``depth`` (from 1) of the chain behind ``position``."""
+        ...
+
+    def standing(self, position: int) -> int:
+        """Accepted prefix of the chain behind ``position``."""
+        ...
+
+    def rank(self, position: int) -> int | None:
+        """Rank of the text's next token in the drafter's distribution behind ``position``; None at the text's end."""
+        ...
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """One draft: its tokens, the drafter's forwards (levels), and how many levels of it the target accepts."""
+
+    n_drafted: int
+    n_levels: int
+    n_standing: int
+
+
 class Policy(Protocol):
-    """A rule for draft lengths. ``k_max`` is the longest chain it can ask for."""
+    """A rule for drafts. ``k_max`` is the longest chain it can ask for."""
 
     k_max: int
 
@@ -35,8 +58,8 @@ class Policy(Protocol):
         """Draft tokens asked of the next round, before the end of the text limits them."""
         ...
 
-    def goes_on(self, depth: int, signals: Signals) -> bool:
-        """Whether another token is drafted after the one at ``depth`` (from 1)."""
+    def draft(self, recorded: Recorded, position: int, n_planned: int) -> Drafted:
+        """What is drafted behind ``position``, at most ``n_planned`` tokens one behind another."""
         ...
 
     def observe(self, n_drafted: int, n_accepted: int) -> None:
@@ -58,8 +81,15 @@ class FixedK:
         return self.k_max
 
     def goes_on(self, depth: int, signals: Signals) -> bool:
-        """Always."""
+        """Whether another token is drafted after the one at ``depth`` (from 1): always."""
         return True
+
+    def draft(self, recorded: Recorded, position: int, n_planned: int) -> Drafted:
+        """The recorded chain up to where the rule ends it."""
+        for depth in range(1, n_planned + 1):
+            if depth == n_planned or not self.goes_on(depth, recorded.signals(position, depth)):
+                return Drafted(depth, depth, min(recorded.standing(position), depth))
+        return Drafted(0, 0, 0)
 
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         """No state."""
@@ -132,45 +162,26 @@ class Heuristic(FixedK):
             self._k = min(self._k + 2, self.k_max) if n_accepted == n_drafted else max(self._k - 1, 1)
 
 
-_KINDS: Mapping[str, tuple[Callable[[int, float], Policy], float]] = {
-    "confidence": (Confidence, 1.0),
-    "margin": (Margin, 1.0),
-    "entropy": (Entropy, float("inf")),
-    "cost": (CostAware, float("inf")),
-    "heuristic": (lambda k, start: Heuristic(k, int(start)), float(K_MAX)),
-}
-"""Word: maker of (k, value), and the largest value that makes sense; the smallest is 0."""
+class Branching(FixedK):
+    """Always the same tree, cut to its first levels near the end of the text.
 
-
-def parse_policy(text: str) -> Policy:
-    """A policy from words such as ``k=4``, ``confidence=0.6,k=8``, ``entropy=1.5,k=8`` or ``cost=0.3,k=8``.
-
-    Raises
-    ------
-    ConfigError
-        If a word is unknown or a value impossible.
+    Its children are the drafter's likeliest by rank, so the recorded rank of the text's token says which is right.
     """
-    values: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, number = part.strip().partition("=")
-        if name != "k" and name not in _KINDS:
-            raise ConfigError(f"--policy: {name!r} is unknown; use k=N, alone or with one of {', '.join(_KINDS)}=VALUE")
-        try:
-            values[name] = float(number)
-        except ValueError:
-            raise ConfigError(
-                f"--policy: {part.strip()!r} has no number; write for example confidence=0.6,k=8"
-            ) from None
-    k = values.pop("k", None)
-    if k is None:
-        raise ConfigError(f"--policy: {text!r} sets no longest draft; add k=8")
-    if k != int(k) or not 0 <= k <= K_MAX:
-        raise ConfigError(f"--policy: k={k:g} is impossible; use a whole number from 0 to {K_MAX}")
-    if len(values) > 1:
-        raise ConfigError(f"--policy: {' and '.join(sorted(values))} stop the chain both; use one of them")
-    for name, value in values.items():
-        maker, largest = _KINDS[name]
-        if not 0 <= value <= largest:
-            raise ConfigError(f"--policy: {name}={value:g} is impossible; use a number from 0 to {largest:g}")
-        return maker(int(k), value)
-    return FixedK(int(k))
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(tree.depth)
+        self.tree = tree
+
+    def draft(self, recorded: Recorded, position: int, n_planned: int) -> Drafted:
+        """Walk along the text as long as its next token is a node."""
+        tree = self.tree.upto(n_planned)
+        if tree is None:
+            return Drafted(0, 0, 0)
+        node, n_standing = 0, 0
+        for depth in range(1, tree.depth + 1):
+            rank = recorded.rank(position + depth - 1)
+            child = None if rank is None else tree.child(depth, node, rank)
+            if child is None:
+                break
+            node, n_standing = child, depth
+        return Drafted(tree.n_nodes, tree.depth, n_standing)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from specdec.analysis.cells import headline, probed
 from specdec.analysis.chains import read_chains
-from specdec.analysis.policy_search import search
+from specdec.analysis.policy_search import FLAT_NODES, search
 from specdec.analysis.round_model import Curve, StepCosts
 from specdec.analysis.unit_costs import fit, target_steps, works
 
@@ -46,6 +46,6 @@ def sweep_costs(sweep: pd.DataFrame, k_max: int) -> StepCosts | None:
     if not found:
         return None
     unit = fit(found)
-    blocks = {float(q): unit.verify + unit.verify_row * q for q in (2, k_max + 1)}
+    blocks = {float(q): unit.verify + unit.verify_row * q for q in (2, max(k_max, FLAT_NODES) + 1)}
     # a plain round is a target-only step, and that is the unit: the fit need not be asked
     return StepCosts(unit.draft, Curve.of({1.0: max(1 - unit.host, 0.0)} | blocks), unit.host)

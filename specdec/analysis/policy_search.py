@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from specdec.analysis.chains import Chains, Counts, ReplayedRound, count, perfect_stop, replay
-from specdec.analysis.policies import parse_policy
+from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import StepCosts
+from specdec.analysis.tree_search import tree_candidates
+
+FLAT_NODES = 15
+"""Nodes of a tree where the cost of verifying is said to be the same for any number of rows."""
 
 THRESHOLDS = {
     "confidence": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
@@ -36,7 +40,7 @@ class Scored:
 
 def round_cost(played: ReplayedRound, costs: StepCosts) -> float:
     """Cost of one anchored, lazily caught-up round in target steps; a plain round costs one verify forward."""
-    return played.n_drafted * costs.draft + costs.verify.at(played.n_drafted + 1) + costs.host
+    return played.n_levels * costs.draft + costs.verify.at(played.n_drafted + 1) + costs.host
 
 
 def score(name: str, prompts: Sequence[Chains], costs: StepCosts, max_new: int) -> Scored:
@@ -60,8 +64,9 @@ def search(prompts: Sequence[Chains], costs: StepCosts, max_new: int) -> dict[st
     Returns
     -------
     dict
-        ``policies`` (best first), ``best``, ``best_fixed``, ``oracle``, and the best policy's ``regret`` (relative
-        time above the oracle) and ``gain_over_best_fixed`` (ratio of their times).
+        ``policies`` (chains, best first), ``best``, ``best_fixed``, ``oracle``, and the best policy's ``regret``
+        (relative time above the oracle) and ``gain_over_best_fixed`` (ratio of their times); ``trees`` as
+        `search_trees` gives them.
     """
     deepest = min(chains.k_max for chains in prompts)
     scored = sorted((score(name, prompts, costs, max_new) for name in candidates(deepest)), key=_rank)
@@ -80,6 +85,30 @@ def search(prompts: Sequence[Chains], costs: StepCosts, max_new: int) -> dict[st
         "oracle": _as_json(perfect, perfect),
         "regret": regret(scored[0], perfect),
         "gain_over_best_fixed": fixed[0].cost / scored[0].cost,
+        "trees": search_trees(prompts, costs, max_new, scored[0]),
+    }
+
+
+def search_trees(prompts: Sequence[Chains], costs: StepCosts, max_new: int, chain: Scored) -> dict[str, Any]:
+    """Whether verifying several continuations pays, given what a block of so many rows costs, and in which shape.
+
+    Returns
+    -------
+    dict
+        ``candidates`` (best first; as far as the curve of verify costs reaches, a flat one to `FLAT_NODES`),
+        ``best`` (its policy name, None if nothing was found), ``pays`` (cheaper than the best ``chain``), and
+        ``gain_over_chain`` (ratio of their times; below 1 the chain is better).
+    """
+    curve = costs.verify
+    most_nodes = FLAT_NODES if curve.is_flat else int(curve.rows[-1]) - 1
+    names = [f"tree={tree.name}" for tree in tree_candidates(prompts, most_nodes)]
+    scored = sorted((score(name, prompts, costs, max_new) for name in names), key=_rank)
+    gain = chain.cost / scored[0].cost if scored else None
+    return {
+        "candidates": [{"policy": s.policy, "ratio": s.ratio, **s.counts.as_json()} for s in scored],
+        "best": scored[0].policy if scored else None,
+        "gain_over_chain": gain,
+        "pays": gain is not None and gain > 1,
     }
 
 

@@ -9,8 +9,9 @@ from typing import Any
 from specdec.analysis.chains import Chains, Counts, count, read_chains, replay
 from specdec.analysis.cost_options import add_cost_arguments, costs_from, whole
 from specdec.analysis.estimands import acceptance_rate, tokens_per_round
-from specdec.analysis.policies import Policy, parse_policy
-from specdec.analysis.policy_search import oracle, regret, score
+from specdec.analysis.policies import Policy
+from specdec.analysis.policy_search import oracle, regret, score, search_trees
+from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import StepCosts
 from specdec.analysis.tables_in import read_observations
 from specdec.errors import ConfigError
@@ -21,7 +22,7 @@ DEFAULT_TABLE = Path("results/observations/observations.parquet")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("--policy", required=True, help="for example k=4, confidence=0.6,k=8 or entropy=1.5,k=8")
+    parser.add_argument("--policy", required=True, help="for example k=4, confidence=0.6,k=8 or tree=9/3+2+1")
     parser.add_argument("--observations", type=Path, default=DEFAULT_TABLE, help=f"recorded chains ({DEFAULT_TABLE})")
     parser.add_argument("--context", help="only this context (default: all)")
     parser.add_argument("--max-new", help="limit on emitted tokens, the prefill's included (default: as recorded)")
@@ -97,12 +98,16 @@ def _predicted(name: str, prompts: Sequence[Chains], costs: StepCosts, max_new: 
     perfect = oracle(prompts, costs, max_new)
     deepest = min(chains.k_max for chains in prompts)
     fixed = min((score(f"k={k}", prompts, costs, max_new) for k in range(deepest + 1)), key=lambda s: s.cost)
+    trees = search_trees(prompts, costs, max_new, fixed)
     return {
         "ratio": mine.ratio,
         "oracle_ratio": perfect.ratio,
         "regret": regret(mine, perfect),
         "best_fixed": fixed.policy,
         "best_fixed_ratio": fixed.ratio,
+        "best_tree": trees["best"],
+        "best_tree_gain": trees["gain_over_chain"],
+        "tree_pays": trees["pays"],
     }
 
 
@@ -122,4 +127,7 @@ def _told(answer: dict[str, Any]) -> str:
             f"predicted {p['ratio']:.3f}x; perfect stop {p['oracle_ratio']:.3f}x (regret {p['regret']:.1%}); "
             f"best fixed {p['best_fixed']} {p['best_fixed_ratio']:.3f}x"
         )
+        if p["best_tree"] is not None:
+            words = "a tree pays" if p["tree_pays"] else "no tree pays"
+            lines.append(f"{words}: the best is {p['best_tree']}, {p['best_tree_gain']:.3f}x the best fixed chain")
     return "\n".join(lines)

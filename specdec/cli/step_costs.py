@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         names=tuple(sorted({"target"}.union(*(arm.models for arm in arms)))),
         kinds=tuple(sorted({arm.executor or engine.executor for arm in arms})),
         contexts=tuple(sorted(args.contexts)),
-        q_max=1 + max(arm.k_max for arm in arms),
+        q_max=max(arm.most_rows for arm in arms),
     )
     write_step_costs(plan, args.environment, args.out)
     return 0

@@ -47,6 +47,8 @@ class Chain:
     confidence: list[float]
     entropy: list[float]
     margin: list[float]
+    target_rank: list[int]
+    """Rank of the text's own token among the drafter's, 0 is top; meaningless behind the end of the text."""
 
 
 def write_observations(
@@ -132,6 +134,7 @@ def observe(
                     "margin": chain.margin[index],
                     "accepted": accepted,
                     "reached": reached,
+                    "draft_rank": chain.target_rank[index] if reached and target_token >= 0 else None,
                 }
             )
             reached = accepted
@@ -151,14 +154,15 @@ def chains(drafter: Executor, prompt: Sequence[int], text: Sequence[int], k_max:
         committed = len(prompt) + position
         token = ids[committed : committed + 1]
         tokens, signals = [], []
-        for _ in range(k_max):
+        for depth in range(1, k_max + 1):
             logits = drafter.forward(token, cache.length, cache, last_only=True)[0]
             token = logits.argmax(dim=-1, keepdim=True)
             tokens.append(token)
-            signals.append(torch.stack([top_probability(logits), entropy(logits), margin(logits)]))
+            rank = rank_of(logits, ids[min(committed + depth, len(ids) - 1)])
+            signals.append(torch.stack([top_probability(logits), entropy(logits), margin(logits), rank.float()]))
         cache.rollback(committed + 1)
-        confidences, entropies, margins = torch.stack(signals).T.tolist()
-        yield Chain(torch.cat(tokens).tolist(), confidences, entropies, margins)
+        confidences, entropies, margins, ranks = torch.stack(signals).T.tolist()
+        yield Chain(torch.cat(tokens).tolist(), confidences, entropies, margins, [int(rank) for rank in ranks])
 
 
 def _add_target_columns(
@@ -185,15 +189,19 @@ def _add_target_columns(
 
 
 def _target_columns(logits: torch.Tensor, token: int) -> dict[str, Any]:
-    """Rank 0 is the argmax: of equal logits the lowest id ranks first, as the loop chooses."""
     top = torch.topk(logits, 2).values
-    mine = logits[token]
-    rank = int((logits > mine).sum()) + int((logits[:token] == mine).sum())
     return {
-        "target_rank": rank,
-        "logit_gap": float(top[0] - mine),
+        "target_rank": int(rank_of(logits, torch.tensor(token, device=logits.device))),
+        "logit_gap": float(top[0] - logits[token]),
         "target_margin": float(top[0] - top[1]),
     }
+
+
+def rank_of(logits: torch.Tensor, token: torch.Tensor) -> torch.Tensor:
+    """Rank int64 ``[]`` of ``token`` int64 ``[]`` in logits ``[V]``: 0 is the argmax, the lowest id first of equals."""
+    mine = logits[token]
+    before = torch.arange(logits.shape[0], device=logits.device) < token
+    return ((logits > mine) | ((logits == mine) & before)).sum()
 
 
 def _table(prompt: Prompt, rows: list[dict[str, Any]]) -> pd.DataFrame:

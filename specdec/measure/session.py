@@ -108,6 +108,7 @@ def _visit(session: Session, visit: Visit, opened: _Opened, clock: Clock) -> Ite
         "max_new_tokens": session.engine.max_new_tokens,
         "lossless": engine.acceptance.lossless,
         "text_valid": engine.acceptance.text_valid,
+        "tree": None if arm.tree is None else arm.tree.name,
         "block": visit.block,
         "order": visit.order,
         "process": process_label(),
@@ -132,7 +133,7 @@ def _prepare(engine: Engine, prompt: tuple[int, ...], k: int, clock: Clock) -> _
 
 
 def warm_shapes(engine: Engine, committed: Committed, k: int) -> None:
-    """Run the target over 1 .. k+1 tokens and the drafter over 1 and 2, where the text has room for them."""
+    """Run the target over 1 .. k+1 tokens and a tree, the drafter over 1 and 2, where the text has room for them."""
     room = engine.limits.room(committed) - 1
     for depth in range(min(k, room) + 1):
         engine.verifier.restore(committed)
@@ -140,7 +141,11 @@ def warm_shapes(engine: Engine, committed: Committed, k: int) -> None:
         engine.verifier.settle(committed, 1)
     if k == 0 or room < 2:
         return
-    engine.drafter.propose(committed, k, engine.controller)
+    draft = engine.drafter.propose(committed, min(k, room), engine.controller)
+    if draft.tree is not None:  # its block is a shape of its own, and its accepted path is put in a row
+        judgement = engine.acceptance.judge(draft, engine.verifier.score(committed, draft))
+        engine.verifier.compact(committed, judgement)
+        engine.verifier.settle(committed, 1)
     engine.drafter.settle(committed)
     # as after a fully accepted draft: one more token is committed than the drafter has seen
     committed.commit([committed.ids[-1]], committed.anchor.clone())

@@ -6,6 +6,7 @@ from specdec.config.sources import Hub, Wheel
 from specdec.config.study import Study
 from specdec.pipeline.layout import GATES, Layout
 from specdec.planning.costs import Costs
+from specdec.planning.mechanisms import mechanism_jobs
 from specdec.planning.work import Job, Span, timed_jobs
 
 START_S = 3.0
@@ -30,6 +31,7 @@ def jobs_of(study: Study, costs: Costs) -> dict[str, list[Job]]:
         "observations": [_observations(study, costs)],
         "sweep": [job for job in timed if job.phase == "sweep"],
         "timing": [*(job for job in timed if job.phase == "timing"), steps],
+        "mechanisms": [*mechanism_jobs(study, costs), _plain("mechanisms", "results/mechanisms/phase_o.json", START_S)],
         "analysis": [_plain("analysis", "results/analysis/claims.json", ANALYSIS_S)],
         "report": [_plain("report", "results/report/index.html", REPORT_S)],
     }
@@ -75,7 +77,7 @@ def _step_costs_s(study: Study, costs: Costs) -> float:
     arms = study.timing.arms.values()
     models = {"target"}.union(*(arm.models for arm in arms))
     kinds = {arm.executor or study.engine.executor for arm in arms}
-    q_max = 1 + max(arm.k_max for arm in arms)
+    q_max = max(arm.most_rows for arm in arms)
     seconds = 0.0
     for model in models:
         for kind in kinds:

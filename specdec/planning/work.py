@@ -67,7 +67,7 @@ def generation_s(arm: Arm, executor: str, n_tokens: int, costs: Costs, acceptanc
     drafts = k * sum(costs.step(model, executor) for model in arm.models)
     if isinstance(arm.drafter, LayerSkipDrafter):
         drafts = k * LAYER_SKIP_SHARE * costs.step("target", executor)
-    return n_rounds * (drafts + costs.step("target", executor, k + 1))
+    return n_rounds * (drafts + costs.step("target", executor, arm.most_rows))
 
 
 def cell_job(study: Study, phase: str, context: int, result: str, costs: Costs) -> Job:

@@ -40,6 +40,7 @@ IDENTITY = _columns(
     ("max_new_tokens", "int", "tokens", "limit on emitted tokens, the prefill's token included"),
     ("lossless", "bool", "", "whether the arm's acceptance keeps the target's own tokens"),
     ("text_valid", "bool", "", "whether the emitted text means anything (false for forced acceptance)"),
+    ("tree", "str?", "", "children per drafted token, levels parted by / (8, 9/3+2+1); null: drafts are chains"),
     ("probe_level", "str", "", "off (headline times) or phases (time split, never a headline)"),
 )
 
@@ -69,9 +70,9 @@ COUNTS = _columns(
     ("n_prompt", "int?", "tokens", "prompt tokens"),
     ("n_emitted", "int?", "tokens", "tokens emitted by rounds (the prefill's token is not counted)"),
     ("n_rounds", "int?", "", "rounds, each with one verify forward"),
-    ("n_drafted", "int?", "tokens", "draft tokens sent to verification"),
-    ("n_reached", "int?", "tokens", "draft tokens whose acceptance was decided"),
-    ("n_accepted", "int?", "tokens", "draft tokens accepted and kept"),
+    ("n_drafted", "int?", "tokens", "draft tokens sent to verification, all nodes of trees"),
+    ("n_reached", "int?", "tokens", "draft tokens whose acceptance was decided (of a tree: levels)"),
+    ("n_accepted", "int?", "tokens", "draft tokens accepted and kept (of a tree: along the accepted path)"),
     ("n_recovered", "int?", "tokens", "target's own tokens after a rejection"),
     ("n_bonus", "int?", "tokens", "target's own tokens after a fully accepted draft"),
     ("n_plain", "int?", "tokens", "tokens of rounds without a draft"),
@@ -139,6 +140,7 @@ OBSERVATIONS = _columns(
     ("margin", "float", "", "drafter's top-1 minus top-2 probability"),
     ("accepted", "bool", "", "whether this token and all before it in the chain are the target's"),
     ("reached", "bool", "", "whether all tokens before it in the chain were accepted"),
+    ("draft_rank", "int?", "", "rank of the target's token in the drafter's logits, 0 is top; where reached"),
     ("target_rank", "int?", "", "rank of the draft token in the target's logits, 0 is top; where reached"),
     ("logit_gap", "float?", "logits", "target's top logit minus the draft token's; where reached"),
     ("target_margin", "float?", "logits", "target's top-1 minus top-2 logit; where reached"),

@@ -10,8 +10,9 @@ from simulated_runs import observations
 
 from specdec.analysis import replay as verb
 from specdec.analysis.chains import Counts, count, perfect_stop, read_chains, replay
-from specdec.analysis.policies import Confidence, FixedK, parse_policy
+from specdec.analysis.policies import Confidence, FixedK
 from specdec.analysis.policy_search import oracle, regret, score, search
+from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import Curve, StepCosts
 from specdec.errors import ConfigError, RecordError
 
@@ -46,6 +47,13 @@ class World:
         token = self.target(prefix) if dice.random() < 0.75 else dice.randrange(1, 40)
         return token, dice.random(), 2 * dice.random(), dice.random()
 
+    def ranked(self, prefix):
+        """Every token as the drafter ranks it: its draft first, the target's among the next few, the rest by id."""
+        first, target = self.draft(prefix)[0], self.target(prefix)
+        rest = [token for token in range(41) if token not in (first, target)]
+        place = random.Random(f"{self.seed}-ranks-{prefix}").randrange(6)
+        return [first, *rest] if first == target else [first, *rest[:place], target, *rest[place:]]
+
 
 def generate(world, max_new):
     text = [5]  # the prefill's token
@@ -64,9 +72,11 @@ def record(world, max_new, name="prompt"):
             inside = position + depth < len(text)
             target = text[position + depth] if inside else -1
             accepted = reached and token == target
-            rows.append((position, depth, token, target, confidence, entropy, margin, accepted, reached))
+            rank = world.ranked(prefix).index(target) if reached and inside else None
+            rows.append((position, depth, token, target, confidence, entropy, margin, accepted, reached, rank))
             prefix, reached = (*prefix, token), accepted
     names = ["position", "depth", "token", "target_token", "confidence", "entropy", "margin", "accepted", "reached"]
+    names.append("draft_rank")
     labels = {"context": 256, "family": name, "prompt_hash": name}
     return pd.DataFrame(rows, columns=names).assign(**labels)
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from specdec.analysis.chains import count, read_chains, replay
-from specdec.analysis.policies import parse_policy
+from specdec.analysis.policy_words import parse_policy
 from specdec.config.arms import Arm
 from specdec.config.study import EngineSection, Observations
 from specdec.decode.assemble import assemble
@@ -142,6 +142,29 @@ def test_a_replayed_policy_has_the_rounds_and_forwards_of_a_live_run(study, tabl
         lengths |= {r.n_drafted for r in rounds}
     if controller["kind"] != "fixed":
         assert len(lengths) > 2, "the threshold never decided anything"
+
+
+@pytest.mark.parametrize("name", ["1/1", "8", "9/3+2+1", "3/0+2/1"])
+def test_a_replayed_tree_has_the_rounds_and_forwards_of_a_live_run(study, table, name):
+    policy = parse_policy(f"tree={name}")
+    levels = [list(counts) for counts in policy.tree.levels]
+    n_beside = 0
+    for recorded, seed in zip(read_chains(table), range(len(FAMILIES)), strict=True):
+        rounds, engine = live(study, {"kind": "fixed", "k": len(levels)}, random_ids(seed), tree={"levels": levels})
+        imagined = list(replay(recorded, policy, NEW_TOKENS))
+        assert [(r.n_drafted, r.n_reached, r.n_accepted, r.n_emitted) for r in imagined] == played(rounds)
+        counts = count(iter(imagined))
+        assert counts.n_draft_forwards == engine.drafter.tally.forwards.get("draft", 0)
+        assert counts.n_verify_rows == engine.verifier.tally.rows["verify"]
+        chain = count(replay(recorded, parse_policy(f"k={len(levels)}"), NEW_TOKENS))
+        n_beside += chain.n_rounds - counts.n_rounds
+    assert n_beside > 0 or name == "1/1", "no sibling was ever right: the test proves nothing"
+
+
+def test_the_draft_rank_is_zero_where_the_draft_is_accepted(table):
+    decided = table[table["reached"] & (table["target_token"] >= 0)]
+    assert ((decided["draft_rank"] == 0) == decided["accepted"]).all()
+    assert table[~table["reached"] | (table["target_token"] < 0)]["draft_rank"].isna().all()
 
 
 @pytest.mark.parametrize("policy", ["k=1", "k=4", "k=8"])
