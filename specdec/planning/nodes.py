@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from specdec.planning.work import Job
 
 BEFORE = (("environment", "models"), ("prompts",), ("gates",))
-TOGETHER = ("observations", "sweep", "timing")
+TOGETHER = ("observations", "sweep", "timing", "mechanisms")
 AFTER = (("analysis",), ("report",))
 
 

@@ -26,7 +26,7 @@ IDENTITY = _columns(
     ("schema_version", "int", "", "version of this column registry"),
     ("study_hash", "str", "", "hash of what all cells of a table share: parameters of the phase and model weights"),
     ("fingerprint", "str", "", "hash of the machine and software that measured (environment.json)"),
-    ("phase", "str", "", "sweep or timing"),
+    ("phase", "str", "", "sweep, timing or mechanisms"),
     ("context", "int", "tokens", "exact prompt length"),
     ("family", "str", "", "prompt family"),
     ("prompt_hash", "str", "", "SHA-256 of the prompt's token ids"),

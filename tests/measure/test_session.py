@@ -50,6 +50,17 @@ def test_warm_ups_are_kept_and_labelled_and_the_probe_comes_last():
     ]
 
 
+@pytest.mark.parametrize(("keep", "n_prefills"), [(True, 1), (False, 2)])
+def test_kept_caches_save_the_prefill_of_later_visits(keep, n_prefills):
+    """Counted in prompts of full length: each opening also touches the weights with a short one."""
+    device = FakeDevice()
+    engine = stub_engine(device, k=3)
+    asked = session((_visit(), _visit(block=1)), keep_caches=keep)
+    rows = make_visits(asked, lambda arm: engine, FakeClock(device), lambda line: None)
+    assert engine.verifier.prompts.count(12) == n_prefills
+    assert len({tuple(row["tokens"]) for row in rows}) == 1
+
+
 def test_decoding_alone_is_timed_and_the_prefill_apart():
     """8 tokens after the prefill's, K=3 all accepted: 2 rounds of 3 ms verify, 3 x 1 ms draft, 0.1 ms settle."""
     device = FakeDevice()
