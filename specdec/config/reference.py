@@ -70,7 +70,7 @@ class _Page:
                 yield from self.section(f"{key}.{inner}", child)
 
     def kinds(self) -> Iterator[str]:
-        """Every kind that a section may be, with its keys; kinds inside kinds follow."""
+        """Every kind that a section may be, with its keys; kinds and sections inside kinds follow."""
         yield "# Kinds"
         done: set[str] = set()
         while waiting := [name for name in self._kinds if name not in done]:
@@ -135,7 +135,7 @@ def _refs(node: Any) -> Iterator[str]:
 
 
 def _title(name: str, definition: Node) -> str:
-    return f"kind `{_kind(definition)}` ({name})"
+    return f"kind `{_kind(definition)}` ({name})" if "kind" in definition["properties"] else f"section {name}"
 
 
 def _link(name: str, definition: Node) -> str:

@@ -46,8 +46,8 @@ class CompactsNeighbours(WrappedVerifier):
 
     def compact(self, committed: Committed, judgement: Judgement) -> None:
         """Off by one."""
-        assert judgement.path is not None
-        super().compact(committed, replace(judgement, path=(judgement.path - 1).clamp(min=0)))
+        path = judgement.path
+        super().compact(committed, replace(judgement, path=None if path is None else (path - 1).clamp(min=0)))
 
 
 @dataclass
