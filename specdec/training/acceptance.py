@@ -4,6 +4,7 @@ Greedy drafting depends on the committed prefix alone, and while a chain is acce
 states of all depths over the text hold every chain that could begin anywhere in it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -26,11 +27,6 @@ class Acceptance:
             self._add(depth, int(reached.sum()), int(accepted.sum()))
             alive = torch.nn.functional.pad(accepted, (0, depth))
 
-    def merge(self, other: "Acceptance") -> None:
-        """Add another's counts."""
-        for depth, (reached, accepted) in enumerate(zip(other.reached, other.accepted, strict=True)):
-            self._add(depth, reached, accepted)
-
     @property
     def rates(self) -> list[float]:
         """``a_j``: accepted of those reached; 0 where no chain came."""
@@ -51,3 +47,27 @@ class Acceptance:
             counts += [0] * (depth + 1 - len(counts))
         self.reached[depth] += reached
         self.accepted[depth] += accepted
+
+
+def pooled(texts: Sequence[Acceptance]) -> Acceptance:
+    """The counts of all texts together."""
+    total = Acceptance()
+    for text in texts:
+        for depth, (reached, accepted) in enumerate(zip(text.reached, text.accepted, strict=True)):
+            total._add(depth, reached, accepted)
+    return total
+
+
+def standard_errors(texts: Sequence[Acceptance]) -> list[float]:
+    """How far ``pooled(texts).rates`` would move with other texts of the kind: one standard error per depth.
+
+    Positions of a text are alike, so texts are what varies: the linearised variance of a ratio of sums over clusters
+    (Cochran 1977, Sampling Techniques, section 2.11).
+    """
+    total = pooled(texts)
+    errors = []
+    for depth, rate in enumerate(total.rates):
+        squares = sum((text.accepted[depth] - rate * text.reached[depth]) ** 2 for text in texts)
+        correction = len(texts) / max(len(texts) - 1, 1)
+        errors.append((squares * correction) ** 0.5 / max(total.reached[depth], 1))
+    return errors

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from specdec.training.acceptance import Acceptance
+from specdec.training.acceptance import Acceptance, pooled, standard_errors
 from specdec.training.examples import Examples, load
 from specdec.training.forms import Form
 from specdec.training.shards import Shard, describe
@@ -17,21 +17,24 @@ N_DEPTHS = 5
 
 @dataclass
 class Judgement:
-    """Acceptance of all texts and by family; ``covered`` of ``n`` predicted tokens could be drafted at all."""
+    """Acceptance of each text, by family; ``covered`` of ``n`` predicted tokens could be drafted at all."""
 
-    total: Acceptance = field(default_factory=Acceptance)
-    by_family: dict[str, Acceptance] = field(default_factory=dict)
+    by_family: dict[str, list[Acceptance]] = field(default_factory=dict)
     covered: int = 0
     n: int = 0
 
     def summary(self) -> dict[str, Any]:
-        """As the card tells it: rates by depth, tokens per round by K, coverage, positions."""
+        """As the card tells it: rates by depth with standard errors, tokens per round by K, coverage, counts."""
+        texts = [text for family in self.by_family.values() for text in family]
+        total = pooled(texts)
         return {
-            "acceptance_by_depth": _rounded(self.total.rates),
-            "tokens_per_round_by_k": _rounded(self.total.tokens_per_round),
+            "acceptance_by_depth": _rounded(total.rates),
+            "standard_error_by_depth": _rounded(standard_errors(texts)),
+            "tokens_per_round_by_k": _rounded(total.tokens_per_round),
             "coverage": round(self.covered / self.n, 4) if self.n else 0.0,
+            "texts": len(texts),
             "positions": self.n,
-            "by_family": {name: _rounded(one.rates) for name, one in sorted(self.by_family.items())},
+            "by_family": {name: _rounded(pooled(texts).rates) for name, texts in sorted(self.by_family.items())},
         }
 
 
@@ -63,8 +66,7 @@ def _add(
     for index, family in enumerate(families):
         one = Acceptance()
         one.count([hits[index : index + 1] for hits in right], examples.counts[index : index + 1])
-        judgement.total.merge(one)
-        judgement.by_family.setdefault(family, Acceptance()).merge(one)
+        judgement.by_family.setdefault(family, []).append(one)
     places = within(examples.wanted, ids)
     possible = (places >= 0) & ~forbidden.gather(1, places.clamp(min=0))
     judgement.covered += int((possible & examples.counts).sum())

@@ -13,7 +13,7 @@ from specdec.errors import SpecdecError
 from specdec.models.feature_head import HeadShape, load_head
 from specdec.models.head_unroll import unroll
 from specdec.models.weights import load_architecture
-from specdec.training.acceptance import Acceptance
+from specdec.training.acceptance import Acceptance, pooled, standard_errors
 from specdec.training.examples import load, schedule
 from specdec.training.fit import fit, loss_of, rate
 from specdec.training.forms import FORMS
@@ -92,6 +92,18 @@ def test_acceptance_counts_chains_from_every_position():
     assert one.accepted == [4, 2]  # the second drafts of rows 0 and 3 were right, at rows 1 and 4
     assert one.rates == [4 / 5, 2 / 3]
     assert one.tokens_per_round == [1.8, pytest.approx(1.8 + 0.8 * 2 / 3)]
+
+
+def test_the_standard_error_is_that_of_texts_not_of_positions():
+    """Twice the same texts, each twice as long: as many positions, but no more texts, so no smaller error."""
+    texts = [Acceptance([10], [accepted]) for accepted in (2, 4, 6, 8)]
+    longer = [Acceptance([20], [2 * text.accepted[0]]) for text in texts]
+    more = texts * 4
+    assert pooled(texts).rates == [0.5]
+    # the spread of the four texts' own rates over the square root of their number
+    assert standard_errors(texts) == [pytest.approx(0.2582 / 4**0.5, abs=1e-4)]
+    assert standard_errors(longer) == pytest.approx(standard_errors(texts))
+    assert standard_errors(more)[0] < 0.55 * standard_errors(texts)[0]
 
 
 def test_the_vocabulary_is_what_answers_say_most(target, work, write_recipe):
