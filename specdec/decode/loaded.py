@@ -96,5 +96,5 @@ class Loaded:
             device=door.device,
             n_vocabulary=n_vocabulary,
             door=door,
-        )
             calibration=self._calibration,
+        )
