@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "config": set(),
     "records": set(),
     "pipeline": set(),
+    "archive": {"pipeline"},  # a finished study as one file
     "models": set(),
     "prompts": set(),
     "decode": {"models"},
@@ -27,6 +28,7 @@ MAY_IMPORT = {
     "generation": {"decode", "models", "prompts"},  # the library: one drafter on one prompt
     "planning": {"measure", "decode", "models", "pipeline", "records"},  # estimates: never a result
     "cli": {
+        "archive",
         "planning",
         "generation",
         "training",
@@ -44,7 +46,7 @@ MAY_IMPORT = {
     "__main__": {"cli"},
     "__init__": {"errors", "records"},
 }
-WITHOUT_TORCH = ("errors", "storage", "config", "records", "prompts", "pipeline", "analysis", "report")
+WITHOUT_TORCH = ("errors", "storage", "config", "records", "prompts", "pipeline", "archive", "analysis", "report")
 HEAVY = {"torch", "transformers", "accelerate", "safetensors.torch"}
 
 

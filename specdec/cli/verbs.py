@@ -23,6 +23,8 @@ VERBS: dict[str, Verb] = {
     "replay": Verb("specdec.analysis.replay", "replay draft-length policies from the recorded observations"),
     "show": Verb("specdec.report.show", "print the verdicts and the cost split"),
     "compare": Verb("specdec.cli.compare", "set two results folders beside each other"),
+    "export": Verb("specdec.cli.export_study", "pack a finished study into one file that opens elsewhere"),
+    "import": Verb("specdec.cli.import_study", "verify and open a study that somebody exported"),
     "completion": Verb("specdec.cli.completion", "print the completion script of a shell"),
     # one per step of the pipeline, called by workflow/rules
     "environment": Verb("specdec.cli.environment", "describe this machine and its software"),

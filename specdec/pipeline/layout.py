@@ -130,9 +130,10 @@ class Layout:
         """Accelerators that one job on the study's device takes; a cluster chooses its partition by them."""
         return int(self.study.engine.device == "cuda")
 
-    def templates(self) -> list[str]:
+    def templates(self, workspace: Path = Path()) -> list[str]:
         """Everything that the report's page is built from, besides results."""
-        return sorted(path.as_posix() for path in TEMPLATES.rglob("*") if path.is_file())
+        below = (workspace / TEMPLATES).rglob("*")
+        return sorted(path.relative_to(workspace).as_posix() for path in below if path.is_file())
 
     def reported(self) -> list[str]:
         """Results that the report reads."""

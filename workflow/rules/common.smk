@@ -14,6 +14,7 @@ from specdec.pipeline.environment_path import use_this_environment
 from specdec.pipeline.layout import GATES, Layout
 from specdec.pipeline.progress import plan
 from specdec.pipeline.record import record
+from specdec.pipeline.settings import phase_settings
 from specdec.pipeline.table import PHASES
 
 use_this_environment()
@@ -57,13 +58,8 @@ def as_json(**values):
 
 
 def settings(phase, **own):
-    """Parameters of a measuring phase; which cells there are (`families`) is no parameter of a cell."""
-    section = {
-        key: value
-        for key, value in config[phase].items()
-        if phase != "sweep" or key != "families"
-    }
-    return as_json(engine=config["engine"], **{phase: {**section, **own}})
+    """Parameters of a measuring phase, as its jobs get them."""
+    return as_json(**phase_settings(config, phase, **own))
 
 
 def ladder_settings(**own):

@@ -1,0 +1,1 @@
+"""A finished study as one file that opens elsewhere: packed with checksums, unpacked only if they all hold."""
