@@ -50,7 +50,7 @@ def estimate(study: "Study", results: Path, nodes: list[int], by_hand: dict[str,
     """Everything that the verb prints, as plain values (seconds, bytes; null: unknown)."""
     import psutil
 
-    from specdec.planning.nodes import wall_s
+    from specdec.planning.nodes import device_s, wall_s
     from specdec.planning.phases import downloads, jobs_of, total
     from specdec.planning.space import disk_bytes, memory_bytes
     from specdec.planning.taken import durations
@@ -84,6 +84,9 @@ def estimate(study: "Study", results: Path, nodes: list[int], by_hand: dict[str,
         "disk_free_bytes": shutil.disk_usage(results if results.is_dir() else Path.cwd()).free,
         "memory_bytes": memory_bytes(study, results / "models"),
         "memory_available_bytes": psutil.virtual_memory().available,
+        "device": study.engine.device,
+        "device_s": device_s(jobs, taken) if jobs else None,
+        "nodes_alone_s": wall_s(jobs, 1, taken) if jobs else None,
         "nodes": {str(n): wall_s(jobs, n, taken) for n in nodes} if jobs else {},
     }
 
@@ -155,8 +158,11 @@ def _show(name: str, answer: dict[str, Any]) -> None:
         console.print(table)
         total = answer["total_s"]
         console.print(f"time    {_time(total['middle'])} ({_time(total['low'])} - {_time(total['high'])})")
+        what = "the GPU" if answer["device"] == "cuda" else "the device that decodes"
+        console.print(f"        {answer['device_s'] / 3600:.2f} h of it hold {what}")
     for n, seconds in answer["nodes"].items():
-        console.print(f"        on {n} equal machines {_time(seconds)}")
+        busy = answer["nodes_alone_s"] / (int(n) * seconds)
+        console.print(f"        on {n} equal machine{'s' * (n != '1')} {_time(seconds)}, busy {busy:.0%} of it")
     if answer["downloads"]:
         console.print(f"        and the download of {', '.join(answer['downloads'])}, once")
     disk = answer["disk_bytes"]

@@ -13,6 +13,8 @@ from specdec.planning.work import Job
 BEFORE = (("environment", "models"), ("prompts",), ("gates",))
 TOGETHER = ("observations", "sweep", "timing", "mechanisms")
 AFTER = (("analysis",), ("report",))
+ON_DEVICE = ("gates", *TOGETHER)
+"""Phases whose jobs hold the study's device while they run."""
 
 
 def makespan(seconds: Iterable[float], n_nodes: int) -> float:
@@ -25,8 +27,13 @@ def makespan(seconds: Iterable[float], n_nodes: int) -> float:
 
 def wall_s(jobs: Mapping[str, Sequence[Job]], n_nodes: int, taken: Mapping[str, float]) -> float:
     """Seconds of the whole study on ``n_nodes`` machines; a job that was run counts with what it took."""
+    return sum(makespan(_lengths(jobs, phases, taken), n_nodes) for phases in (*BEFORE, TOGETHER, *AFTER))
 
-    def lengths(phases: Sequence[str]) -> list[float]:
-        return [taken.get(job.result, job.span.middle) for phase in phases for job in jobs[phase]]
 
-    return sum(makespan(lengths(phases), n_nodes) for phases in (*BEFORE, TOGETHER, *AFTER))
+def device_s(jobs: Mapping[str, Sequence[Job]], taken: Mapping[str, float]) -> float:
+    """Seconds for which the study holds a device, over all machines: on GPUs, what is paid for."""
+    return sum(_lengths(jobs, ON_DEVICE, taken))
+
+
+def _lengths(jobs: Mapping[str, Sequence[Job]], phases: Sequence[str], taken: Mapping[str, float]) -> list[float]:
+    return [taken.get(job.result, job.span.middle) for phase in phases for job in jobs[phase]]

@@ -11,7 +11,7 @@ from specdec.config.study import Study
 from specdec.measure.plan import plan_visits
 from specdec.models.fetch import fetch
 from specdec.planning.costs import Costs, given_costs, recorded_costs
-from specdec.planning.nodes import makespan, wall_s
+from specdec.planning.nodes import device_s, makespan, wall_s
 from specdec.planning.phases import jobs_of
 from specdec.planning.taken import durations
 from specdec.planning.work import Span, fitted_to, timed_jobs, tokens_per_round
@@ -51,6 +51,16 @@ def test_more_machines_never_take_longer_and_the_serial_part_stays(smoke):
     assert walls == sorted(walls, reverse=True)
     assert walls[0] == pytest.approx(sum(job.span.middle for phase in jobs.values() for job in phase))
     assert walls[-1] > alone
+
+
+def test_recorded_durations_take_the_place_of_estimates(smoke):
+    """By hand: two contexts x four families of 30 s, one sweep cell of 20 s, one gate of 10 s."""
+    jobs = jobs_of(smoke, flat_costs())
+    taken = {job.result: 0.0 for phase in jobs.values() for job in phase}
+    taken |= {job.result: 30.0 for job in jobs["timing"] if "/cells/" in job.result}
+    taken |= {jobs["sweep"][0].result: 20.0, jobs["gates"][0].result: 10.0}
+    assert [wall_s(jobs, n, taken) for n in (1, 4, 16, 64)] == [270.0, 10.0 + 80.0, 10.0 + 30.0, 10.0 + 30.0]
+    assert device_s(jobs, taken) == 270.0
 
 
 def test_a_round_without_acceptance_gives_one_token_and_a_sure_one_all():
