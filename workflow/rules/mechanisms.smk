@@ -18,7 +18,7 @@ rule mechanism_settings:
             else apart_settings(wildcards.mechanism)
         ),
     shell:
-        "printf '%s\\n' {params.values:q} > {output} 2> {log}"
+        "printf '%s\\n' {params.values:q} > {output}.part 2> {log} && mv {output}.part {output}"
 
 
 # All cores and the one bench: nothing else runs beside a measurement.

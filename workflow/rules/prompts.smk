@@ -33,4 +33,4 @@ rule join_split:
     conda:
         "../envs/specdec.yaml"
     shell:
-        "cat {input} > {output} 2> {log}"
+        "cat {input} > {output}.part 2> {log} && mv {output}.part {output}"
