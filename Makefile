@@ -5,10 +5,10 @@ STUDY ?=
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help venv reproduce smoke report remeasure test lint generated docs lock clean
+.PHONY: help venv reproduce smoke report remeasure test test-slurm test-remote lint generated docs plots rulegraph lock clean
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # Set up once; afterwards pip runs only when the lock or pyproject.toml has changed.
 venv:
@@ -44,6 +44,17 @@ test: venv  ## every test (two cores, no GPU, under ten minutes)
 	|| echo "specdec: no chromium here; the browser's tests skip themselves"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
+# The extras come beside the lock: only clusters and remotes need them.
+test-slurm: venv  ## a study through a real one-node SLURM (Debian, as root; ten minutes or more)
+	@command -v slurmctld slurmd sbatch >/dev/null || { apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends slurmctld slurmd slurm-client; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock 'snakemake-executor-plugin-slurm>=2.8,<3'
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m slurm tests/workflow/test_on_slurm.py
+
+test-remote: venv  ## results over SSH to a real server on loopback (Debian, as root)
+	@test -x /usr/sbin/sshd || { apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends openssh-server; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock 'dvc-ssh>=4.3,<5'
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m remote tests/workflow/test_remotes.py
+
 lint: venv  ## format, style, types, workflow and generated files
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 	@$(BIN)/snakefmt --check workflow && $(BIN)/snakemake --lint
@@ -56,6 +67,14 @@ docs: venv  ## the documentation as a site in build/docs (warnings are errors, n
 	@$(BIN)/python -m specdec.config.reference docs/params.md && $(BIN)/python -m specdec.records.reference docs/record-columns.md
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "specdec: the documentation is build/docs/index.html"
+
+plots: venv  ## DVC's plots in build/plots/index.html, without a network
+	@$(BIN)/python -m specdec.report.plots_template build/plots-template.html
+	@$(BIN)/dvc plots show --html-template build/plots-template.html --out build/plots
+
+rulegraph: venv  ## the picture of the rules in docs/images (needs graphviz's dot)
+	@$(BIN)/snakemake --quiet all --rulegraph | dot -Tsvg | sed '/^<!-- Generated/,/-->$$/d' > build/rulegraph.svg
+	@mv build/rulegraph.svg docs/images/rulegraph.svg
 
 lock:  ## requirements.lock from the newest versions that pyproject.toml allows
 	@rm -rf build/lock && $(PYTHON) -m venv build/lock

@@ -1,164 +1,22 @@
 """Snakemake and DVC agree about the real pipeline, in both directions, through everything that users do.
 
 One tiny study is run once; each test works in its own copy of it. "Agree" is: ``dvc status`` is clean and
-``snakemake -n`` has nothing to do. Nothing is activated: programs are called by their path, as after
-``make reproduce``.
+``snakemake -n`` has nothing to do.
 """
 
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
+from workspace import BIN, FAMILIES, Workspace, assert_agree, copied, measured, plant_failing_gate, rules
 
 from specdec.pipeline.table import PHASES
 
-ROOT = Path(__file__).resolve().parents[2]
-BIN = Path(sys.executable).parent
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
-
-FAMILIES = ["explain_process", "write_email"]
-
-
-class Workspace:
-    """A copy of the repository with its own git, DVC cache, results and lock folder."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        kept = {k: v for k, v in os.environ.items() if k not in {"DVC_STAGE", "VIRTUAL_ENV", "PYTHONHASHSEED"}}
-        self.environment = {
-            **kept,
-            # the copy's own code, although the environment has the repository installed
-            "PYTHONPATH": str(folder),
-            "XDG_RUNTIME_DIR": str(folder.parent),
-            "OMP_NUM_THREADS": "1",
-            "PATH": os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if Path(p) != BIN),
-        }
-
-    def run(self, program, *arguments, code=0, **environment):
-        done = subprocess.run(
-            [str(BIN / program) if program in {"snakemake", "dvc", "specdec"} else program, *arguments],
-            cwd=self.folder,
-            env={**self.environment, **environment},
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        assert code is None or done.returncode == code, done.stdout[-6000:]
-        return done.stdout
-
-    def start(self, program, *arguments):
-        """A process group of its own, to be killed whole."""
-        return subprocess.Popen(
-            [str(BIN / program), *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-    def snakemake(self, *arguments):
-        return rules(self.run("snakemake", "--cores", "1", *arguments))
-
-    def planned(self, **environment):
-        return self.run("snakemake", "-n", **environment)
-
-    def repro(self):
-        return rules(self.run("dvc", "repro"))
-
-    def commit(self):
-        self.run("git", "add", "-A")
-        self.run("git", "commit", "-qm", "study", "--allow-empty")
-
-    def edit(self, key, value):
-        path = self.folder / "params.yaml"
-        values = yaml.safe_load(path.read_text())
-        holder = values
-        *above, last = key.split(".")
-        for step in above:
-            holder = holder[step]
-        holder[last] = value
-        path.write_text(yaml.safe_dump(values, sort_keys=False))
-
-    def replace(self, name, old, new):
-        path = self.folder / name
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new, 1))
-
-    def files(self):
-        results = self.folder / "results"
-        return {p.relative_to(results).as_posix(): p.read_bytes() for p in results.rglob("*") if p.is_file()}
-
-
-def rules(output):
-    """Rules that were executed, each as often as it was."""
-    return sorted(re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):", output, re.MULTILINE))
-
-
-def measured(executed):
-    return [rule for rule in executed if rule in {"sweep_cell", "timing_cell", "step_costs"}]
-
-
-def assert_agree(work):
-    status = work.run("dvc", "status").strip().splitlines()[-1]
-    assert status == "Data and pipelines are up to date.", work.run("dvc", "status")
-    planned = work.planned()
-    assert "Nothing to be done" in planned, planned[-4000:]
-
-
-def tiny_study():
-    values = yaml.safe_load((ROOT / "studies/smoke.yaml").read_text())
-    values["prompts"] |= {"contexts": [512], "development": ["explain_concept"], "held_out": FAMILIES}
-    values["gates"] |= {"families": ["explain_concept"], "new_tokens": 6, "ks": [1, 2]}
-    values["observations"] |= {"new_tokens": 6, "k_max": 2}
-    values["engine"]["max_new_tokens"] = 8
-    for section, arms in {"sweep": ("target_only", "k2"), "timing": ("target_only", "draft_k2")}.items():
-        values[section]["arms"] = {name: values[section]["arms"][name] for name in arms}
-    values["timing"]["repeats"] = 1
-    values["analysis"] |= {"resamples": 200, "min_families": 2}
-    return values
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """The study, run once by plain Snakemake and committed."""
-    work = Workspace(tmp_path_factory.mktemp("finished") / "repository")
-    listing = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True, capture_output=True, check=True
-    ).stdout.splitlines()
-    for name in listing:
-        if (ROOT / name).is_file() and not name.startswith(("tests/", "docs/", "benchmarks/")):
-            target = work.folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, target)
-    (work.folder / "params.yaml").write_text(yaml.safe_dump(tiny_study(), sort_keys=False))
-    subprocess.run([sys.executable, "-m", "specdec.pipeline"], cwd=work.folder, env=work.environment, check=True)
-    for command in (["init", "-qb", "main"], ["config", "user.name", "t"], ["config", "user.email", "t@example.org"]):
-        work.run("git", *command)
-    # where `make reproduce` puts the environment, and where the commands in dvc.yaml look for it
-    (work.folder / ".venv").symlink_to(BIN.parent)
-    (work.folder / ".git/info/exclude").write_text("/.venv\n")
-    work.commit()
-    work.first_output = work.run("snakemake", "--cores", "4")
-    work.commit()
-    return work
-
-
-@pytest.fixture
-def work(finished, tmp_path):
-    shutil.copytree(finished.folder, tmp_path / "repository", symlinks=True)
-    return Workspace(tmp_path / "repository")
 
 
 def test_a_fresh_run_leaves_both_idle(finished):
@@ -181,14 +39,14 @@ def test_no_rule_makes_a_file_that_closing_deletes(finished):
 def test_no_two_cells_were_timed_at_once(finished):
     """Case W4, from what happened under ``--cores 4``: each cell was finished before the next one began."""
     lines = [json.loads(line) for line in (finished.folder / "logs/progress.jsonl").read_text().splitlines()[1:]]
-    assert len(lines) == 3
+    assert len(lines) == 4
     ends = [(finished.folder / line["cell"]).stat().st_mtime for line in lines]
     assert all(end <= line["started"] for end, line in zip(ends, lines[1:], strict=False))
 
 
 def test_the_console_says_which_cell_how_many_and_how_long(finished):
-    said = re.findall(r"timed cell (\d) of 3: \S+(.*)", finished.first_output)
-    assert [number for number, _ in said] == ["1", "2", "3"]
+    said = re.findall(r"timed cell (\d) of 4: \S+(.*)", finished.first_output)
+    assert [number for number, _ in said] == ["1", "2", "3", "4"]
     assert "to go" in said[2][1]
 
 
@@ -220,9 +78,7 @@ MAKE = {
 @pytest.fixture(scope="module")
 def idle(finished, tmp_path_factory):
     """A copy in which parameters change and nothing is run."""
-    folder = tmp_path_factory.mktemp("idle") / "repository"
-    shutil.copytree(finished.folder, folder, symlinks=True)
-    return Workspace(folder)
+    return copied(finished, tmp_path_factory.mktemp("idle") / "repository")
 
 
 @pytest.mark.parametrize("key", MAKE)
@@ -291,14 +147,7 @@ def test_a_family_more_times_its_own_cells_and_a_family_less_leaves_nothing(work
 def test_a_failed_gate_stops_before_any_timing_and_the_old_study_comes_back(work):
     """Case W5: what was recorded before stays recoverable."""
     before = work.files()
-    work.replace(
-        "specdec/gates/run.py", "    checks = list(", "    from specdec.gates.planted import fail\n\n    checks = fail("
-    )
-    (work.folder / "specdec/gates/planted.py").write_text(
-        "from specdec.gates.result import Check\n\n\n"
-        "def fail(checks):\n    list(checks)\n"
-        "    return [Check(name='planted', status='fail', detail='a planted fault', evidence={'row': 7})]\n"
-    )
+    plant_failing_gate(work)
     work.edit("timing.repeats", 2)
     output = work.run("snakemake", "--cores", "1", code=1)
     assert measured(rules(output)) == []
@@ -319,6 +168,15 @@ def test_another_machine_may_not_add_times_to_these(work):
     (work.folder / "results/timing/cells/512/write_email.jsonl").unlink()
     output = work.run("snakemake", "--cores", "1", code=1)
     assert "`make remeasure` takes this machine" in output
+
+
+def test_remeasuring_takes_this_machine_and_all_of_its_times(work):
+    """What ``make remeasure`` does: without a description of the machine, the present one is described and measured."""
+    with (work.folder / "requirements.lock").open("a") as handle:
+        handle.write("# another set of versions\n")
+    (work.folder / "results/environment/environment.json").unlink()
+    assert measured(work.snakemake()) == ["ladder_cell", "step_costs", "sweep_cell", "timing_cell", "timing_cell"]
+    assert_agree(work)
 
 
 def test_a_killed_run_loses_the_cell_in_flight_alone(work):

@@ -11,7 +11,11 @@ rule analyse:
         design="results/timing/design.json",
         observations="results/observations/observations.parquet",
     output:
-        LAYOUT.outputs("analysis"),
+        report(
+            LAYOUT.outputs("analysis"),
+            caption="../captions/analysis.rst",
+            category="Conclusions",
+        ),
     log:
         "logs/analysis.log",
     benchmark:

@@ -8,7 +8,11 @@ rule render:
         templates=LAYOUT.templates(),
         results=LAYOUT.reported(),
     output:
-        page="results/report/index.html",
+        page=report(
+            "results/report/index.html",
+            caption="../captions/page.rst",
+            category="Report",
+        ),
         summary="results/report/report.md",
     log:
         "logs/report.log",

@@ -39,7 +39,11 @@ rule collect_sweep:
     input:
         LAYOUT.cells("sweep"),
     output:
-        "results/sweep/runs.csv",
+        report(
+            "results/sweep/runs.csv",
+            caption="../captions/runs.rst",
+            category="Measurements",
+        ),
     log:
         "logs/sweep/collect.log",
     conda:

@@ -114,7 +114,11 @@ rule collect_timing:
     input:
         LAYOUT.cells("timing"),
     output:
-        "results/timing/runs.csv",
+        report(
+            "results/timing/runs.csv",
+            caption="../captions/runs.rst",
+            category="Measurements",
+        ),
     log:
         "logs/timing/collect.log",
     conda:

@@ -1,6 +1,7 @@
-"""A real SLURM of one node in a folder: controller and node daemon on loopback, without munge, cgroups or systemd.
+"""A real SLURM of one node: controller and node daemon on loopback, without munge, cgroups or systemd.
 
-Two partitions over the same node, ``cpu`` and ``gpu``; the GPU is one that SLURM only counts.
+Two partitions over the same node, ``cpu`` and ``gpu``; the GPU is one that SLURM only counts. State and logs lie in a
+folder of the test; the configuration has to stand in /etc/slurm meanwhile, since jobs lose ``SLURM_CONF`` on their way.
 """
 
 import os
@@ -13,7 +14,11 @@ from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scancel")
 
+CONFIGURED = Path("/etc/slurm/slurm.conf")
+OURS = "# one node for the tests of specdec"
+
 CONFIGURATION = """\
+{ours}
 ClusterName=specdec
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
@@ -52,40 +57,43 @@ def obstacle():
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     if missing:
         return f"{', '.join(missing)}: no such program; `make test-slurm` installs them (Debian, as root)"
-    return None if os.getuid() == 0 else "slurmd must be started by root"
+    if os.getuid() != 0:
+        return "slurmd must be started by root"
+    if CONFIGURED.exists() and OURS not in CONFIGURED.read_text():
+        return f"{CONFIGURED}: this machine has a SLURM of its own"
+    return None
 
 
 @contextmanager
 def one_node(folder):
-    """Bring SLURM up below ``folder``; yield the variables that its clients need."""
+    """Bring SLURM up with its state below ``folder``."""
     host = socket.gethostname().split(".")[0]
     for name in ("state", "spool"):
         (folder / name).mkdir(parents=True)
     memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20 * 3 // 4
     values = {"host": host, "cpus": os.cpu_count(), "memory_mb": memory_mb, "folder": folder}
     values |= {"control_port": _free_port(), "node_port": _free_port()}
-    (folder / "slurm.conf").write_text(CONFIGURATION.format(**values))
-    (folder / "gres.conf").write_text("Name=gpu File=/dev/null\n")
-    variables = {"SLURM_CONF": str(folder / "slurm.conf")}
-    environment = os.environ | variables
+    CONFIGURED.write_text(CONFIGURATION.format(ours=OURS, **values))
+    CONFIGURED.with_name("gres.conf").write_text("Name=gpu File=/dev/null\n")
     # -D: children of this process, so that they end with it
     daemons = [
         subprocess.Popen(
             [shutil.which(program), "-D", "-c"] if program == "slurmctld" else [shutil.which(program), "-D"],
-            env=environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         for program in ("slurmctld", "slurmd")
     ]
     try:
-        _wait_until_idle(environment, folder)
-        yield variables
+        _wait_until_idle(folder)
+        yield
     finally:
-        subprocess.run(["scancel", "--user=root"], env=environment, check=False)
+        subprocess.run(["scancel", "--user=root"], check=False)
         for daemon in reversed(daemons):
             daemon.terminate()
             daemon.wait(timeout=60)
+        for name in ("slurm.conf", "gres.conf"):
+            CONFIGURED.with_name(name).unlink()
 
 
 def completed(folder):
@@ -94,10 +102,10 @@ def completed(folder):
     return path.read_text().splitlines() if path.exists() else []
 
 
-def _wait_until_idle(environment, folder):
+def _wait_until_idle(folder):
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        said = subprocess.run(["sinfo", "-h", "-o", "%T"], env=environment, text=True, capture_output=True, check=False)
+        said = subprocess.run(["sinfo", "-h", "-o", "%T"], text=True, capture_output=True, check=False)
         if set(said.stdout.split()) == {"idle"}:
             return
         time.sleep(0.5)
