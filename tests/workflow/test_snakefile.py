@@ -68,6 +68,16 @@ def test_rules_are_formatted():
     subprocess.run([str(BIN / "snakefmt"), "--check", "workflow"], cwd=ROOT, check=True, capture_output=True)
 
 
+def test_drafters_are_trained_only_when_asked_for(folder, plan):
+    (folder / "drafters").symlink_to(ROOT / "drafters")
+    asked = snakemake(
+        "-n", "--cores", "2", "--printshellcmds", "results/drafters/feature_head/card.json", directory=folder
+    )
+    assert {rule for rule, _ in jobs(asked)} == {"fetch_model", "train_drafter"}
+    assert "specdec train-drafter drafters/feature_head/recipe.yaml" in asked
+    assert "train_drafter" not in {rule for rule, _ in jobs(plan)}
+
+
 def test_every_step_is_planned_once(plan):
     planned = [rule for rule, _ in jobs(plan)]
     counts = {rule: planned.count(rule) for rule in planned}

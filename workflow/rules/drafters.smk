@@ -5,8 +5,8 @@ rule train_drafter:
         target="results/models/target/model.json",
         recipe="drafters/{drafter}/recipe.yaml",
     output:
-        "results/drafters/{drafter}/card.json",
-        "results/drafters/{drafter}/model.safetensors",
+        card="results/drafters/{drafter}/card.json",
+        weights="results/drafters/{drafter}/model.safetensors",
     log:
         "logs/drafters/{drafter}.log",
     benchmark:
@@ -18,4 +18,4 @@ rule train_drafter:
         mem_mb=8000,
     shell:
         "specdec train-drafter {input.recipe} --target $(dirname {input.target}) --work results/drafters "
-        "--out $(dirname {output[0]}) --threads {threads} 2> {log}"
+        "--out $(dirname {output.card}) --threads {threads} 2> {log}"
