@@ -50,11 +50,12 @@ def test_the_console_says_which_cell_how_many_and_how_long(finished):
     assert "to go" in said[2][1]
 
 
-def test_an_analysis_key_runs_analysis_and_report_alone_and_the_old_commit_comes_back(work):
+def test_an_analysis_key_makes_figures_and_report_alone_and_the_old_commit_comes_back(work):
     before = work.files()
     work.edit("analysis.confidence", 0.9)
     executed = work.repro()
-    assert {"analyse", "render"} <= set(executed) <= {"analyse", "render", "close_phase", "analysis", "report"}
+    figures = {"mechanism_figures", "analyse", "render"}
+    assert figures <= set(executed) <= figures | {"close_phase", "mechanisms", "analysis", "report"}
     assert_agree(work)
     work.commit()
     work.run("git", "checkout", "-q", "HEAD~1")
@@ -63,14 +64,17 @@ def test_an_analysis_key_runs_analysis_and_report_alone_and_the_old_commit_comes
     assert_agree(work)
 
 
+MEASURING = {"run_gate", "observe", "sweep_cell", "timing_cell", "ladder_cell"}
+FIGURES = {"mechanism_figures", "analyse", "render"}
 MAKE = {
-    "models.drafter.noise": {"fetch_model", "run_gate", "observe", "sweep_cell", "timing_cell", "analyse", "render"},
-    "seed": {"build_prompt", "run_gate", "observe", "sweep_cell", "timing_cell", "analyse", "render"},
-    "engine.prefill_chunk": {"run_gate", "observe", "sweep_cell", "timing_cell", "analyse", "render"},
-    "observations.new_tokens": {"observe", "analyse", "render"},
+    "models.drafter.noise": {"fetch_model", *MEASURING, *FIGURES},
+    "seed": {"build_prompt", *MEASURING, *FIGURES},
+    "engine.prefill_chunk": {*MEASURING, *FIGURES},
+    "observations.new_tokens": {"observe", *FIGURES},
     "sweep.repeats": {"sweep_cell", "analyse", "render"},
     "timing.arms.draft_k2.controller.k": {"timing_cell", "analyse", "render"},
-    "analysis.confidence": {"analyse", "render"},
+    "mechanisms.ladder.k": {"ladder_cell", "mechanism_figures", "render"},
+    "analysis.confidence": {*FIGURES},
     "report.title": {"render"},
 }
 

@@ -120,6 +120,7 @@ def tiny_study():
     for section, arms in {"sweep": ("target_only", "k2"), "timing": ("target_only", "draft_k2")}.items():
         values[section]["arms"] = {name: values[section]["arms"][name] for name in arms}
     values["timing"]["repeats"] = 1
+    values["mechanisms"]["run"] = ["phase_o", "diagnosis"]
     values["mechanisms"]["ladder"] |= {"new_tokens": 6, "ledgers": ["per_round"], "deltas": [0.0]}
     values["analysis"] |= {"resamples": 200, "min_families": 2}
     return values
