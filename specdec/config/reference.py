@@ -4,6 +4,7 @@
 """
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -152,9 +153,7 @@ def _described(definition: Node) -> str:
 
 
 def _written(value: Any) -> str:
-    return (
-        {True: "true", False: "false", None: "null"}.get(value, str(value)) if not isinstance(value, dict) else "greedy"
-    )
+    return "greedy" if isinstance(value, dict) else value if isinstance(value, str) else json.dumps(value)
 
 
 def check(path: Path, source: Path = SOURCE) -> None:

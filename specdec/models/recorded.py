@@ -155,12 +155,13 @@ class RecordedExecutor:
     def forward_tree(self, ids: torch.Tensor, position: int, cache: Cache, branches: Branches) -> torch.Tensor:
         """As ``static``, by replay: one recording for each layout of branches, which therefore must outlive it."""
         lent, q = _lent(cache), ids.shape[0]
+        slab = lent.slab  # what a recording keeps may not be the borrower: the storage would never be free
         self._plain.require_room(lent, position + branches.n_before, q)
 
         def tree(ids: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
-            return self._plain.launch_tree_at(ids, position, lent.slab.cache, branches)
+            return self._plain.launch_tree_at(ids, position, slab.cache, branches)
 
-        logits = self._replay(Shape(f"tree: {branches.name}", q, 1), tree, ids, position, lent.slab)
+        logits = self._replay(Shape(f"tree: {branches.name}", q, 1), tree, ids, position, slab)
         lent.advance(q)
         return logits
 

@@ -78,16 +78,17 @@ class CudaGraphs:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool):
             output = work()
-
-        def replay() -> torch.Tensor:
-            graph.replay()
-            return output
-
-        return replay
+        return functools.partial(_replay, graph, output, work)
 
     def memory(self) -> DeviceMemory:
         """Read all three figures."""
         return read_device_memory(self._device)
+
+
+def _replay(graph: torch.cuda.CUDAGraph, output: torch.Tensor, work: Work) -> torch.Tensor:
+    """Run a graph; ``work`` is kept because the graph reads its tensors where they lie."""
+    graph.replay()
+    return output
 
 
 @functools.cache
