@@ -7,6 +7,8 @@ can lose its origin. Ids read ``<phase>.<context>.<arm>.<what>``.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from specdec.analysis.ladder import best_metrics
+
 Row = Mapping[str, Any]
 Claims = dict[str, dict[str, Any]]
 
@@ -62,6 +64,7 @@ def make_claims(
     verdict: Mapping[str, Any],
     observations: Mapping[str, Any],
     policies: Sequence[Row],
+    ladder: Row,
 ) -> Claims:
     """All claims by id.
 
@@ -84,17 +87,25 @@ def make_claims(
     found.update(_observation_claims(observations))
     for row in policies:
         found.update(_policy_claims(row))
+    for row in ladder["rows"]:
+        found.update(_ladder_claims(row))
+    for context, arm in ladder["best"].items():
+        found[f"timing.{context}.best_lossless"] = _claim(arm, source=_SOURCES["timing"])
     return found
 
 
-def make_metrics(speedup: Sequence[Row], verdict: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """DVC's metrics: the primary arm by context; null where it was not measured."""
+def make_metrics(speedup: Sequence[Row], verdict: Mapping[str, Any], ladder: Row) -> dict[str, Any]:
+    """DVC's metrics: the primary arm by context, null where it was not measured, and ``best``.
+
+    ``best`` is the lossless arm, of all contexts, whose interval begins highest; each context has its own as well.
+    """
+    best = {context: best_metrics([row for row in ladder["rows"] if str(row["context"]) == context]) for context in ladder["best"]}
     rows = {
         row["context"]: row
         for row in speedup
         if row["phase"] == "timing" and row["arm"] == verdict["primary"] and row["primary_estimand"]
     }
-    return {
+    by_context = {
         str(entry["context"]): {
             "r_gm": entry["r_gm"],
             "ci_low": entry["ci_low"],
@@ -103,9 +114,34 @@ def make_metrics(speedup: Sequence[Row], verdict: Mapping[str, Any]) -> dict[str
             "n_families": entry["n_families"],
             "acceptance": rows.get(entry["context"], {}).get("acceptance_rate"),
             "tokens_per_round": rows.get(entry["context"], {}).get("tokens_per_round"),
+            "best": best.get(str(entry["context"])),
         }
         for entry in verdict["contexts"]
     }
+    return {**by_context, "best": best_metrics(ladder["rows"])}
+
+
+def _ladder_claims(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:
+    stem, source = f"timing.{row['context']}.{row['arm']}", _SOURCES["timing"]
+    yield (
+        f"{stem}.r_gm_no_loops",
+        _claim(
+            row["r_gm_no_loops"],
+            row["ci_low_no_loops"],
+            row["ci_high_no_loops"],
+            "ratio",
+            row["n_families_no_loops"],
+            source,
+        ),
+    )
+    n = row["n_families"]
+    yield f"{stem}.slowest_family_r", _claim(row["slowest_family_r"], unit="ratio", n=1, source=source)
+    yield f"{stem}.faster_still", _claim(row["faster_still"], n=n, source=source)
+    for depth in row["acceptance_by_depth"]:
+        rate = _claim(depth["rate"], unit="fraction", n=depth["n_reached"], source=source)
+        yield f"{stem}.depth.{depth['depth']}.rate", rate
+    for name, ratio in row["levers"].items():
+        yield f"{stem}.lever.{name}", _claim(ratio, unit="ratio", n=n, source=source)
 
 
 def _speed_claims(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:

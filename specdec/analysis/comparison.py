@@ -114,7 +114,7 @@ def compare(runs: pd.DataFrame, analysis: Analysis) -> list[Comparison]:
         for estimand in ESTIMANDS:
             families = tuple(family_result(cell, analysis, estimand) for cell in sorted(mine, key=lambda c: c.family))
             valid = [family for family in families if family.valid]
-            interval = _interval(valid, analysis) if valid else None
+            interval = interval_of(valid, analysis) if valid else None
             measured = any(family.r is not None for family in families)
             enough = len(valid) >= analysis.min_families
             status = "ok" if enough else "too few families" if measured else "not measured"
@@ -122,7 +122,8 @@ def compare(runs: pd.DataFrame, analysis: Analysis) -> list[Comparison]:
     return found
 
 
-def _interval(valid: Sequence[FamilyResult], analysis: Analysis) -> Interval:
+def interval_of(valid: Sequence[FamilyResult], analysis: Analysis) -> Interval:
+    """R_GM of families (at least one), with its interval as the study asks for it."""
     methods = {
         "families": lambda: family_interval(
             [np.mean(family.pair_logs) for family in valid],

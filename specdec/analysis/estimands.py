@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from specdec.records.repetition import GRAM
+
 FloatArray = NDArray[np.float64]
 
 
@@ -79,6 +81,25 @@ def acceptance_by_depth(rounds: Sequence[Sequence[int]]) -> tuple[DepthAcceptanc
 def tokens_per_round(n_emitted: float, n_rounds: float) -> float | None:
     """Tokens emitted by rounds for each round (the prefill's token is in neither); None without rounds."""
     return float(n_emitted / n_rounds) if n_rounds > 0 else None
+
+
+def repeated_share(n_repeated: float, n_emitted: float) -> float | None:
+    """Share of an answer's runs of eight tokens that have stood in it before.
+
+    Parameters
+    ----------
+    n_repeated : float
+        Such runs (``specdec.records.repetition``).
+    n_emitted : float
+        Tokens emitted by rounds; the answer has one more, the prefill's.
+
+    Returns
+    -------
+    float or None
+        None for an answer of fewer than eight tokens.
+    """
+    n_runs = n_emitted + 1 - (GRAM - 1)
+    return float(n_repeated / n_runs) if n_runs > 0 else None
 
 
 def tokens_per_second(n_tokens: float, time_ns: float) -> float | None:

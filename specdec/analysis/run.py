@@ -16,6 +16,7 @@ from specdec.analysis.comparison import Comparison, compare
 from specdec.analysis.cost_model import cost_entry
 from specdec.analysis.drift import drift
 from specdec.analysis.frozen import frozen_state
+from specdec.analysis.ladder import drafter_ladder
 from specdec.analysis.policy_choice import choose_policies
 from specdec.analysis.speedup import speedup_row
 from specdec.analysis.step_costs import StepTimes, read_step_times
@@ -51,8 +52,8 @@ def analyse(
     observations : Path
         ``observations.parquet``.
     folder : Path
-        Receives ``speedup``, ``cost_model``, ``verdict``, ``policies``, ``drift``, ``tables``, ``claims`` and
-        ``metrics`` (.json).
+        Receives ``speedup``, ``cost_model``, ``verdict``, ``policies``, ``drift``, ``ladder``, ``tables``,
+        ``claims`` and ``metrics`` (.json).
     step_costs : Path, optional
         ``step_costs.json`` of the micro-benchmark: memory limit of the baseline, independent prediction of R.
     design : Path, optional
@@ -89,12 +90,9 @@ def documents(
     costs = [cost_entry(c, runs[c.phase], steps) for c in everything if c.estimand == "decode"]
     summary = summarise_observations(observations)
     policies = choose_policies(observations, sweep)
-    verdict = verdicts(
-        comparisons["timing"],
-        {(entry["context"], entry["arm"]): entry for entry in costs if entry["phase"] == "timing"},
-        _contexts(everything, observations),
-        analysis,
-    )
+    timed_costs = {(entry["context"], entry["arm"]): entry for entry in costs if entry["phase"] == "timing"}
+    verdict = verdicts(comparisons["timing"], timed_costs, _contexts(everything, observations), analysis)
+    ladder = drafter_ladder(comparisons["timing"], timed_costs, analysis)
     verdict["design"] = frozen_state(design, timing, analysis)
     version = {"schema_version": SCHEMA_VERSION}
     return {
@@ -104,9 +102,10 @@ def documents(
         "verdict": version | verdict,
         "policies": version | {"contexts": policies},
         "drift": version | {phase: drift(runs[phase]) for phase in runs},
+        "ladder": version | ladder,
         "tables": version | study_tables(speedup, {(e["phase"], e["context"], e["arm"]): e for e in costs}, summary),
-        "claims": version | {"claims": make_claims(speedup, costs, verdict, summary, policies)},
-        "metrics": make_metrics(speedup, verdict),
+        "claims": version | {"claims": make_claims(speedup, costs, verdict, summary, policies, ladder)},
+        "metrics": make_metrics(speedup, verdict, ladder),
     }
 
 

@@ -14,10 +14,11 @@ from specdec.measure.instrument import PhaseTimes
 from specdec.measure.moment import now
 from specdec.models.executor import choices_of
 from specdec.records.columns import COUNTS, TIMES
+from specdec.records.repetition import depth_counts, repeated_grams
 from specdec.records.rows import PHASES, Row
 
 
-def count(engine: Engine, committed: Committed, rounds: Sequence[Round]) -> dict[str, int]:
+def count(engine: Engine, committed: Committed, rounds: Sequence[Round]) -> dict[str, Any]:
     """The count columns of a generation that ran since ``engine.rewind``."""
     target, draft, traffic = engine.verifier.tally, engine.drafter.tally, engine.door.traffic
     return {
@@ -30,6 +31,8 @@ def count(engine: Engine, committed: Committed, rounds: Sequence[Round]) -> dict
         "n_recovered": sum(r.n_recovered for r in rounds),
         "n_bonus": sum(r.n_bonus for r in rounds),
         "n_plain": sum(r.n_plain for r in rounds),
+        "depths": depth_counts([(r.n_reached, r.n_accepted) for r in rounds]),
+        "n_repeated_8grams": repeated_grams(committed.ids[committed.n_prompt :]),
         "n_verify_forwards": target.forwards.get("verify", 0),
         "n_repair_forwards": target.forwards.get("repair", 0),
         "n_draft_forwards": draft.forwards.get("draft", 0),

@@ -106,6 +106,7 @@ def _visit(session: Session, visit: Visit, opened: _Opened, clock: Clock) -> Ite
         "threads": torch.get_num_threads(),
         "prefill_chunk": session.engine.prefill_chunk,
         "max_new_tokens": session.engine.max_new_tokens,
+        "drafter": arm.drafter.kind,
         "lossless": engine.acceptance.lossless,
         "text_valid": engine.acceptance.text_valid,
         "tree": None if arm.tree is None else arm.tree.name,

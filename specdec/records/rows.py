@@ -19,7 +19,7 @@ PROBE_LEVELS = ("off", "phases")
 _NEEDED = tuple(
     column.name
     for column in TIMES + COUNTS
-    if column.name not in {"device_decode_ns", "first_divergence", "stopped", *PHASES}
+    if column.name not in {"device_decode_ns", "first_divergence", "stopped", "depths", *PHASES}
 )
 
 

@@ -125,6 +125,8 @@ def _row(arm, c, phase, context, family, block, number, repeat, level, factor):
         "threads": 2,
         "prefill_chunk": 2048,
         "max_new_tokens": c["emitted"] + 1,
+        "drafter": "model" if arm.k else "none",
+        "n_repeated_8grams": 0,
         "lossless": True,
         "text_valid": True,
         "tree": None,

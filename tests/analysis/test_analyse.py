@@ -20,7 +20,7 @@ ARMS = [
     SimulatedArm("draft_k4", k=4, acceptance=0.7, draft=0.1, verify=1.1, host=0.02),
 ]
 MACHINE = Machine(noise=0.01, family_noise=0.3, drift=0.05)
-FILES = ("speedup", "cost_model", "verdict", "policies", "drift", "tables", "claims", "metrics")
+FILES = ("speedup", "cost_model", "verdict", "policies", "drift", "ladder", "tables", "claims", "metrics")
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +79,8 @@ def test_another_seed_moves_the_interval_only(results):
 
 def test_metrics_are_about_the_primary_arm_by_context(original):
     metrics = read_json(original / "analysis/metrics.json")
-    assert set(metrics) == {"256", "1024"}
-    keys = {"r_gm", "ci_low", "ci_high", "verdict", "n_families", "acceptance", "tokens_per_round"}
+    assert set(metrics) == {"256", "1024", "best"}
+    keys = {"r_gm", "ci_low", "ci_high", "verdict", "n_families", "acceptance", "tokens_per_round", "best"}
     assert set(metrics["256"]) == keys
     assert metrics["256"]["verdict"] == "faster"
 
