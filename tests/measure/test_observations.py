@@ -9,6 +9,7 @@ import torch
 
 from specdec.analysis.chains import count, read_chains, replay
 from specdec.analysis.policy_words import parse_policy
+from specdec.analysis.replay import replayed
 from specdec.config.arms import Arm
 from specdec.config.study import EngineSection, Observations
 from specdec.decode.assemble import assemble
@@ -18,9 +19,11 @@ from specdec.decode.loop import decode
 from specdec.decode.signals import entropy, margin, top_probability
 from specdec.errors import ModelError
 from specdec.measure.observations import chains, write_observations
+from specdec.measure.plan import Session, Visit
+from specdec.measure.session import run as measure
 from specdec.models.executor import prefill
 from specdec.prompts.rows import make_prompt, write_rows
-from specdec.records.columns import OBSERVATIONS
+from specdec.records.columns import COUNTS, OBSERVATIONS
 from specdec.records.observation_summary import summarise_observations
 
 CONTEXT, NEW_TOKENS, K_MAX = 24, 40, 8
@@ -296,6 +299,56 @@ def test_the_replay_verb_reads_what_the_recorder_wrote(study, capsys):
     args = parser.parse_args(["--policy", "k=4", "--observations", str(study / "o.parquet"), "--json"])
     assert verb.run(args) == 0
     assert json.loads(capsys.readouterr().out)["n_prompts"] == len(FAMILIES)
+
+
+SWEPT = {
+    "k=4": {"kind": "fixed", "k": 4},
+    "confidence=0.6,k=8": {"kind": "confidence", "k": 8, "threshold": 0.6},
+    "confidence=0.15,k=8": {"kind": "confidence", "k": 8, "threshold": 0.15},
+}
+
+
+@pytest.fixture(scope="module")
+def swept(study):
+    """Finished rows of a sweep's cell by policy, measured as the sweep measures, on the recorded texts' prompts."""
+    model = {"kind": "model", "model": "drafter"}
+    arms = {"target_only": Arm.model_validate({"drafter": {"kind": "none"}})}
+    arms |= {
+        policy: Arm.model_validate({"drafter": model, "controller": controller}) for policy, controller in SWEPT.items()
+    }
+    visits = tuple(
+        Visit(block=0, order=i, arm=name, n_warmups=0, n_repeats=2, n_phase_repeats=0) for i, name in enumerate(arms)
+    )
+    found = {}
+    for index, family in enumerate(FAMILIES):
+        session = Session(
+            labels={"phase": "sweep", "context": CONTEXT, "family": family},
+            arms=arms,
+            baselines=dict.fromkeys(arms, "target_only"),
+            engine=section(),
+            models=study / "models",
+            prompt=tuple(random_ids(index)),
+            n_blocks=1,
+            visits=visits,
+        )
+        for row in measure(session, lambda line: None):
+            found.setdefault(row["arm"], []).append(row)
+    return found
+
+
+@pytest.mark.parametrize("policy", SWEPT)
+def test_replay_gives_the_columns_of_the_sweeps_rows(study, swept, policy):
+    """What ``specdec replay --json`` prints of a prompt, name by name, against every live repeat on it."""
+    prompts = read_chains(pd.read_parquet(study / "o.parquet"))
+    imagined = {p["family"]: p for p in replayed(policy, parse_policy(policy), prompts, NEW_TOKENS)["prompts"]}
+    rows = swept[policy]
+    assert len(rows) == 2 * len(FAMILIES)
+    for row in rows:
+        assert row["status"] == "ok"
+        same = set(imagined[row["family"]]) & {column.name for column in COUNTS}
+        assert {"n_rounds", "n_drafted", "n_draft_forwards", "n_verify_forwards", "n_emitted"} <= same
+        assert {name: row[name] for name in same} == {name: imagined[row["family"]][name] for name in same}
+    assert sum(row["n_drafted"] for row in rows) > 0
 
 
 def test_a_chain_beyond_the_drafters_positions_is_refused_before_anything_runs(study, tmp_path):
