@@ -10,6 +10,9 @@ import torch
 
 from specdec.decode.parts import Draft, Judgement
 
+N_COINS = 1 << 16
+"""Random numbers that forced acceptance has in stock: enough for every round of a long generation."""
+
 
 class GreedyAcceptance:
     """Accept a draft token exactly when it is the target's argmax (temperature 0; the lowest id wins a tie).
@@ -65,7 +68,9 @@ class ForcedAcceptance:
     def __init__(self, rates: Sequence[float] | None, bonus: bool, seed: int) -> None:
         self._rates = None if rates is None else torch.tensor(list(rates))
         self._bonus = bonus
-        self._random = torch.Generator().manual_seed(seed)
+        # all at once and sent to the device once: a coin tossed on the host would make every round wait for it
+        self._coins = torch.rand(N_COINS, generator=torch.Generator().manual_seed(seed))
+        self._n_used = 0
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """Accept as decreed; the token after it is the target's choice in that row."""
@@ -74,13 +79,21 @@ class ForcedAcceptance:
         if self._rates is None:
             accepted = torch.ones(size, dtype=torch.bool, device=choice.device)
         else:
-            depth = torch.arange(size).clamp(max=len(self._rates) - 1)
-            coin = torch.rand(size, generator=self._random) < self._rates[depth]
-            accepted = coin.to(choice.device)
+            accepted = self._toss(size, self._rates, choice.device)
         n_accepted = prefix_length(accepted)
         padded = torch.cat([draft.tokens, choice[-1:]])
         position = torch.arange(size + 1, device=choice.device)
         return Judgement(torch.where(position < n_accepted, padded, choice), n_accepted, self._bonus)
+
+    def _toss(self, size: int, rates: torch.Tensor, device: torch.device) -> torch.Tensor:
+        """The next ``size`` coins, bool ``[size]``; they begin again where they end."""
+        if self._coins.device != device:
+            self._coins, self._rates = self._coins.to(device), rates.to(device)
+        assert self._rates is not None
+        start = self._n_used if self._n_used + size <= N_COINS else 0
+        self._n_used = start + size
+        depth = torch.arange(size, device=device).clamp(max=self._rates.shape[0] - 1)
+        return self._coins[start : start + size] < self._rates[depth]
 
 
 def prefix_length(flags: torch.Tensor) -> torch.Tensor:

@@ -56,7 +56,7 @@ def measure_pair(name: PairName, models: Path, setting: Setting, own: ShapeTwins
     loaded = Loaded(models, section)
     kinds, refused = usable_executors(loaded, own.executors, ("target", "drafter"))
     prompt = random_prompt(own.context, loaded.executor(kinds[0], "target").n_vocabulary)
-    session = plan_arms(twin_arms(own, kinds), loaded, (own.context, name), prompt, own, setting)
+    session = plan_arms(twin_arms(loaded, own, kinds), loaded, (own.context, name), prompt, own, setting)
     runs = time_arms(session, loaded, say)
     plan = StepPlan(
         engine=section,
@@ -73,18 +73,24 @@ def measure_pair(name: PairName, models: Path, setting: Setting, own: ShapeTwins
     return {"parameters": parameters, "skipped": refused, "runs": runs, "steps": steps}
 
 
-def twin_arms(own: ShapeTwins, kinds: list[str]) -> dict[str, Any]:
-    """Per executor: target-only decoding, and ``k`` drafts a round accepted with each set of rates."""
+def twin_arms(loaded: Loaded, own: ShapeTwins, kinds: list[str]) -> dict[str, Any]:
+    """Per executor target-only decoding and ``k`` drafts a round accepted with each set of rates.
+
+    Where launches are recorded, all of them also without waiting: a chain is one launch there.
+    """
     arms: dict[str, Any] = {}
     for kind in kinds:
-        arms[f"target_only_{kind}"] = {"drafter": {"kind": "none"}, "executor": kind}
-        for rate_name, rates in own.rates.items():
-            arms[f"{rate_name}_{kind}"] = {
-                "drafter": {"kind": "model", "model": "drafter"},
-                "controller": {"kind": "fixed", "k": own.k},
-                "acceptance": {"kind": "forced", "rates": rates, "bonus": True, "seed": 0},
-                "executor": kind,
-            }
+        recorded = hasattr(loaded.executor(kind, "target"), "recorded")
+        for ledger, infix in (("per_round", ""), ("lagged", "lagged_"))[: 1 + recorded]:
+            shared = {"executor": kind, "ledger": ledger}
+            arms[f"target_only_{infix}{kind}"] = {"drafter": {"kind": "none"}, **shared}
+            for name, rates in own.rates.items():
+                arms[f"{name}_{infix}{kind}"] = {
+                    "drafter": {"kind": "model", "model": "drafter"},
+                    "controller": {"kind": "fixed", "k": own.k},
+                    "acceptance": {"kind": "forced", "rates": rates, "bonus": True, "seed": 0},
+                    **shared,
+                }
     return arms
 
 
