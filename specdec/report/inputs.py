@@ -14,7 +14,7 @@ from specdec.errors import RecordError
 from specdec.report.dvc_revision import folder_md5
 from specdec.storage import read_json, sha256_file
 
-PHASES = ("environment", "models", "prompts", "gates", "observations", "sweep", "timing", "analysis")
+PHASES = ("environment", "models", "prompts", "gates", "observations", "sweep", "timing", "mechanisms", "analysis")
 GATES = ("tokens", "alignment", "cache", "algorithm", "bf16")
 PROVENANCE_FILES = (
     "environment/environment.json",

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pandas as pd
+from simulated_mechanisms import write_mechanisms
 
 from specdec.analysis.run import analyse
 from specdec.records.observation_summary import summarise_observations
@@ -34,7 +35,7 @@ def _simulation() -> ModuleType:
 
 
 def write_results(results: Path, *, planted: bool = False, n_families: int = 12) -> Path:
-    """Write environment, models, prompts, gates, observations, sweep, timing and analysis; return ``results``."""
+    """Write the files of every phase; return ``results``."""
     simulation = _simulation()
     arm, machine = simulation.SimulatedArm, simulation.Machine(noise=0.012, family_noise=0.1)
     timing = simulation.simulate(
@@ -80,6 +81,7 @@ def write_results(results: Path, *, planted: bool = False, n_families: int = 12)
     _write_observations(results, chains)
     _write_inputs(results, PLANTED if planted else "")
     write_json(results / "timing/step_costs.json", _step_costs())
+    write_mechanisms(results / "mechanisms")
     settings = simulation.analysis_settings(primary="lookup_k5")
     write_json(results / "timing/design.json", _design(settings, timing))
     write_json(results / "timing/settings.json", {"engine": {"device": "cpu", "threads": 7}, "timing": {"blocks": 1}})

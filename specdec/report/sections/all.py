@@ -11,6 +11,8 @@ from specdec.report.sections.costs import costs_section, next_section
 from specdec.report.sections.drafts import drafts_section
 from specdec.report.sections.families import families_section
 from specdec.report.sections.gates import gates_section
+from specdec.report.sections.ladder import ladder_section
+from specdec.report.sections.mechanisms import mechanisms_section
 from specdec.report.sections.policies import policies_section
 from specdec.report.sections.provenance import ENVIRONMENT, provenance_section, skipped_section
 from specdec.report.sections.ratios import ratios_section
@@ -24,8 +26,10 @@ ORDER = (
     verdict_section,
     families_section,
     ratios_section,
+    ladder_section,
     costs_section,
     steps_section,
+    mechanisms_section,
     break_even_section,
     next_section,
     drafts_section,

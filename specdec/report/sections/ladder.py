@@ -1,0 +1,226 @@
+"""The drafter ladder: every timed drafter by cost, acceptance by depth and what comes of it, loops set apart."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from specdec.report.claims import pointer
+from specdec.report.figure import Drawing, Words, inline
+from specdec.report.inputs import Missing
+from specdec.report.palette import ACCENT, REFERENCE, SERIES
+from specdec.report.sections.section import Part, Section, Sources
+from specdec.report.table import Column, Row, Table
+
+FILE = "analysis/ladder.json"
+CONTEXT, ARM = Column("context", "Context"), Column("arm", "Arm")
+RATIOS = (
+    Column("r_gm", "R", "ratio", interval=True),
+    Column("r_gm_no_loops", "R without looping answers", "ratio", interval=True),
+    Column("n_families", "Valid", "count"),
+    Column("n_families_no_loops", "Without loops", "count"),
+)
+COSTS = (
+    Column("draft_forward_steps", "Draft forward, in target steps", "ratio"),
+    Column("draft_forwards_per_round", "Draft forwards a round", "short"),
+    Column("verify_forward_steps", "Verification, in target steps", "ratio"),
+    Column("tokens_per_round", "Tokens per round", "tokens/round"),
+    Column("acceptance_rate", "Acceptance", "fraction"),
+)
+LEVERS = (
+    Column("halved_draft", "Drafting at half the cost", "ratio"),
+    Column("flat_verify", "Blocks at one token's price", "ratio"),
+    Column("free_host", "No time outside the models", "ratio"),
+    Column("perfect_acceptance", "Everything accepted", "ratio"),
+)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One row of the ladder; ``index`` is its place in the file."""
+
+    sources: Sources
+    index: int
+    values: dict[str, Any]
+    best: bool
+
+    @property
+    def names(self) -> dict[str, str | None]:
+        """Context, arm and drafter."""
+        told = {key: str(self.values.get(key)) for key in ("context", "arm", "drafter", "slowest_family")}
+        return told | {"best": "best lossless" if self.best else None}
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """As of a ratio."""
+        lossy = ("lossy",) if self.values.get("lossless") is False else ()
+        return (*lossy, "invalid_text") if self.values.get("text_valid") is False else lossy
+
+    def id(self, *steps: str | int) -> str | None:
+        """Claim of one of its numbers, with the interval that claims.json holds; else the row's own value."""
+        named = ".".join(("timing", str(self.values["context"]), str(self.values["arm"]), *map(str, steps)))
+        return self.sources.claims.first(named, pointer(FILE, "rows", self.index, *steps))
+
+
+def ladder_section(sources: Sources) -> Section:
+    """Ratios with and without loops, acceptance by depth, families, and what would make each arm faster still."""
+    rungs = tuple(_rungs(sources))
+    parts: tuple[Part, ...] = (Missing(FILE, "Not measured: %(file)s holds no drafter."),)
+    if rungs:
+        parts = (_ratios(rungs), *_depths(rungs), _levers(rungs), _families(rungs))
+    return Section(
+        "ladder",
+        "Drafters side by side",
+        "What each drafter costs, how often it is right, and what comes of it. An answer that goes round in circles "
+        "flatters a drafter that copies, so every ratio is also given without such answers.",
+        parts,
+    )
+
+
+def _rungs(sources: Sources) -> Iterator[Rung]:
+    document = sources.inputs.document(FILE)
+    best = (document or {}).get("best") or {}
+    for index, values in enumerate((document or {}).get("rows") or []):
+        yield Rung(sources, index, values, best.get(str(values["context"])) == values["arm"])
+
+
+def _ratios(rungs: tuple[Rung, ...]) -> Drawing:
+    numbers = (*RATIOS, *COSTS, Column("slowest_family_r", "R of the slowest family", "ratio"))
+    names = (CONTEXT, ARM, Column("drafter", "Drafter"), Column("best", "State", word=True))
+    columns = (*names, *numbers, Column("slowest_family", "Slowest family"))
+    rows = tuple(Row({**rung.names, **{c.key: rung.id(c.key) for c in numbers}}, rung.flags) for rung in rungs)
+    return Drawing(
+        "ladder-ratios",
+        "R by drafter, with and without looping answers",
+        "A filled point counts every valid family, an open ring those whose answer does not loop: where the two lie "
+        "apart, the gain comes from repetition. The best lossless arm is chosen from the same data, so its interval "
+        "is a little too good.",
+        Table("ladder-ratios-table", "Drafters by cost and ratio", columns, rows),
+        _draw_ratios,
+    )
+
+
+def _draw_ratios(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
+    data = [{**record, "bar": f"{record['context']} · {record['arm']}"} for record in records]
+    data = [record for record in data if record["r_gm"] is not None]
+    bars = [record["bar"] for record in data]
+    keys = ("r_gm", "r_gm_low", "r_gm_high", "r_gm_no_loops")
+    ends = [record[key] for record in data for key in keys if record[key] is not None]
+    x_title = words("R (log scale)")
+    scale = alt.Scale(type="log", nice=False, domain=[min([1.0, *ends]) * 0.94, max([1.0, *ends]) * 1.06])
+    y = alt.Y("bar:N", sort=bars, title=None, axis=alt.Axis(domain=False, ticks=False))
+    axis = alt.Axis(tickCount=6, format=".2f")
+    base = alt.Chart(inline(data))
+    one = alt.Chart(inline([{"one": 1}])).mark_rule(color=REFERENCE, strokeDash=[4, 3]).encode(x=alt.X("one:Q"))
+    interval = (
+        base.transform_filter("datum.r_gm_low != null && datum.r_gm_high != null")
+        .mark_rule(strokeWidth=2.5, color=ACCENT, opacity=0.55)
+        .encode(x=alt.X("r_gm_low:Q", title=x_title), x2="r_gm_high:Q", y=y)
+    )
+    tooltip = [
+        alt.Tooltip("bar:N", title=words("Arm")),
+        alt.Tooltip("r_gm:Q", title="R", format=".3f"),
+        alt.Tooltip("r_gm_no_loops:Q", title=words("R without looping answers"), format=".3f"),
+    ]
+    every = base.mark_point(filled=True, opacity=1, size=85, color=ACCENT).encode(
+        x=alt.X("r_gm:Q", title=x_title, scale=scale, axis=axis), y=y, tooltip=tooltip
+    )
+    steady = (
+        base.transform_filter("datum.r_gm_no_loops != null")
+        .mark_point(filled=False, size=130, strokeWidth=2, color=ACCENT)
+        .encode(x=alt.X("r_gm_no_loops:Q", title=x_title, scale=scale), y=y, tooltip=tooltip)
+    )
+    return alt.layer(one, interval, steady, every).properties(height=max(90, 26 * len(data)))
+
+
+def _depths(rungs: tuple[Rung, ...]) -> list[Part]:
+    numbers = (
+        Column("depth", "Depth", "integer"),
+        Column("rate", "Accepted", "fraction"),
+        Column("n_reached", "Reached", "count"),
+    )
+    rows = tuple(
+        Row({**rung.names, **{c.key: rung.id("acceptance_by_depth", place, c.key) for c in numbers}}, rung.flags)
+        for rung in rungs
+        for place in range(len(rung.values.get("acceptance_by_depth") or []))
+    )
+    if not rows:
+        return []
+    drawing = Drawing(
+        "ladder-depths",
+        "Acceptance by depth, by drafter",
+        "How often a token at each depth of the chain is accepted, given that the chain got there. A line that falls "
+        "steeply wants shorter drafts.",
+        Table("ladder-depths-table", "Acceptance by depth, by drafter", (CONTEXT, ARM, *numbers), rows),
+        _draw_depths,
+    )
+    return [drawing]
+
+
+def _draw_depths(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
+    data = [{**r, "who": f"{r['context']} · {r['arm']}"} for r in records if r["rate"] is not None]
+    names = list(dict.fromkeys(record["who"] for record in data))
+    base = alt.Chart(inline(data)).encode(
+        x=alt.X("depth:Q", title=words("Depth in the chain"), axis=alt.Axis(tickMinStep=1, format="d")),
+        y=alt.Y(
+            "rate:Q",
+            title=words("Accepted, of those reached"),
+            axis=alt.Axis(format="%"),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+        color=alt.Color(
+            "who:N",
+            scale=alt.Scale(domain=names, range=[SERIES[i % len(SERIES)] for i in range(len(names))]),
+            legend=alt.Legend(orient="top", title=None, columns=3, symbolType="circle"),
+        ),
+    )
+    points = base.mark_point(filled=True, opacity=1, size=45).encode(
+        shape=alt.Shape("who:N", scale=alt.Scale(domain=names)),
+        tooltip=[
+            alt.Tooltip("who:N", title=words("Arm")),
+            alt.Tooltip("depth:Q", title=words("Depth")),
+            alt.Tooltip("rate:Q", title=words("Accepted"), format=".1%"),
+            alt.Tooltip("n_reached:Q", title=words("Reached")),
+        ],
+    )
+    return alt.layer(base.mark_line(strokeWidth=1.8), points).properties(height=260)
+
+
+def _levers(rungs: tuple[Rung, ...]) -> Table:
+    return Table(
+        "ladder-levers",
+        "What would make it faster still: R with one lever pulled (from the cost model, not measured)",
+        (CONTEXT, ARM, *LEVERS, Column("sentence", "In words", said=True)),
+        tuple(
+            Row(
+                {
+                    **rung.names,
+                    **{c.key: rung.id("levers", c.key) for c in LEVERS},
+                    "sentence": rung.id("faster_still"),
+                },
+                rung.flags,
+            )
+            for rung in rungs
+        ),
+    )
+
+
+def _families(rungs: tuple[Rung, ...]) -> Table:
+    numbers = (Column("r", "R", "ratio"), Column("repeated_share", "Repeated eight-grams", "fraction"))
+    title = "Drafters by family, with the answers that loop"
+    rows = tuple(
+        Row(
+            {
+                **rung.names,
+                "family": str(family["family"]),
+                "loops": "yes" if family.get("loops") else "no",
+                **{c.key: rung.id("families", place, c.key) for c in numbers},
+            },
+            rung.flags if family.get("valid", True) else (*rung.flags, "excluded"),
+        )
+        for rung in rungs
+        for place, family in enumerate(rung.values.get("families") or [])
+    )
+    columns = (CONTEXT, ARM, Column("family", "Family"), *numbers, Column("loops", "Loops", word=True))
+    return Table("ladder-families", title, columns, rows, folded=True, summary=title)
