@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from specdec.analysis.mechanisms.audit import mechanism_claims
 from specdec.analysis.run import documents
 from specdec.analysis.step_costs import read_step_times
 from specdec.analysis.tables_in import input_hashes, read_observations
@@ -75,7 +76,8 @@ def audit(results: Path) -> list[str]:
     tables |= {"step_costs": folder / STEP_COSTS}
     changed = [f"{tables[n]} is not the table that was analysed" for n in hashes if hashes[n] != noted["inputs"].get(n)]
     torn = [fault for name in runs for fault in _cell_faults(tables[name], runs[name])]
-    return claim_faults(noted["claims"], made["claims"]["claims"]) + torn + changed
+    faults = claim_faults(noted["claims"], made["claims"]["claims"]) + claim_faults(*mechanism_claims(folder))
+    return faults + torn + changed
 
 
 def claim_faults(noted: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:

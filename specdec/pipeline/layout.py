@@ -54,8 +54,8 @@ class Layout:
         return {"prompts": [*self.prompt_cells("development"), *held_out], "timing": held_out}.get(phase, [])
 
     def figures(self) -> list[str]:
-        """Results of the mechanisms; those that are not run say so."""
-        return [f"results/mechanisms/{name}.json" for name in MECHANISMS]
+        """Results of the mechanisms (those that are not run say so), and the settings of their figures."""
+        return [f"results/mechanisms/{name}.json" for name in (*MECHANISMS, "settings")]
 
     def ladder_texts(self) -> list[str]:
         """What the target thinks of the ladder's texts, one file beside each cell."""

@@ -26,8 +26,8 @@ TRAFFIC = ("n_blocking_reads", "n_uploads", "uploaded_bytes", "downloaded_bytes"
 
 
 @dataclass(frozen=True)
-class Ladder:
-    """Generations of every arm on every (context, family), with the pair ratios of each arm to its baseline."""
+class ArmRuns:
+    """Generations of some arms on some (context, family), with the pair ratios of each arm to its baseline."""
 
     runs: Sequence[Row]
     analysis: Analysis
@@ -88,9 +88,17 @@ class Ladder:
         for context in self.contexts:
             families = self.families(context)
             for arm, own in arms.items():
-                found += [{**self._row(context, [family], arm), "family": family, **own} for family in families]
+                found += [self._of_family(context, family, arm) | own for family in families]
                 found.append({**self._row(context, families, arm), "family": None, **own})
         return found
+
+    def _of_family(self, context: int, family: str, arm: str) -> dict[str, Any]:
+        """The row of one family, with the hashes of its text and of the baseline's."""
+        row = {**self._row(context, [family], arm), "family": family}
+        for key, name in (("tokens_hash", arm), ("baseline_tokens_hash", row.get("baseline"))):
+            runs = self.usable.get((context, family, str(name)), [])
+            row[key] = runs[0]["tokens_hash"] if runs else None
+        return row
 
     def _row(self, context: int, families: Sequence[str], arm: str) -> dict[str, Any]:
         mine = [rows for family in families if (rows := self.usable.get((context, family, arm)))]

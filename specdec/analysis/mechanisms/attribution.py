@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from specdec.analysis.mechanisms.arms import LABELS, Ladder, ratio_keys
+from specdec.analysis.mechanisms.arms import LABELS, ArmRuns, ratio_keys
 from specdec.analysis.mechanisms.result import Inputs, Result, claim, measured, skipped
 
 SOURCE = "mechanisms/cells"
@@ -50,7 +50,7 @@ def orders(per_token: bool) -> dict[str, tuple[Step, ...]]:
 
 def figures(inputs: Inputs) -> Result:
     """Rows ``{order, step, factor, from_arm, to_arm, saved_ns, share, r, ...}``; ``share`` is of the wall time."""
-    ladder = Ladder(inputs.runs, inputs.analysis)
+    ladder = ArmRuns(inputs.runs, inputs.analysis)
     chosen = orders("per_token" in inputs.mechanisms.ladder.ledgers)
     needed = {"target_only"} | {arm for steps in chosen.values() for _, *arms in steps for arm in arms}
     rows: list[dict[str, Any]] = []
@@ -67,7 +67,7 @@ def figures(inputs: Inputs) -> Result:
 
 
 def _waterfall(
-    ladder: Ladder, context: int, families: Sequence[str], label: str | None, order: str, steps: Sequence[Step]
+    ladder: ArmRuns, context: int, families: Sequence[str], label: str | None, order: str, steps: Sequence[Step]
 ) -> Iterator[dict[str, Any]]:
     """Start, one row per factor, and what the bound itself is made of; times are sums over the families."""
 
@@ -107,7 +107,7 @@ def _waterfall(
         }
 
 
-def _time_ns(ladder: Ladder, context: int, family: str, arm: str) -> float:
+def _time_ns(ladder: ArmRuns, context: int, family: str, arm: str) -> float:
     return float(np.median([row["decode_ns"] for row in ladder.usable[context, family, arm]]))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from specdec.analysis.mechanisms.arms import Ladder, pooled
+from specdec.analysis.mechanisms.arms import ArmRuns, pooled
 from specdec.analysis.mechanisms.result import Inputs, Result, claim, measured
 
 SOURCE = "mechanisms/measured/context.json"
@@ -18,11 +18,11 @@ Row = Mapping[str, Any]
 
 
 def figures(inputs: Inputs) -> Result:
-    """Arms (as in ``Ladder.rows``), then steps: ``model``, ``q``, ``median_ns`` and ``target_steps``, its cost in
+    """Arms (as in ``ArmRuns.rows``), then steps: ``model``, ``q``, ``median_ns`` and ``target_steps``, its cost in
     target steps of one row at the same length. ``repeats_prompt`` marks lengths that the study has no prompt for.
     """
     document = inputs.measured["context"]
-    ladder = Ladder(document["runs"], inputs.analysis)
+    ladder = ArmRuns(document["runs"], inputs.analysis)
     known = set(inputs.mechanisms.ladder.contexts)
     rows = ladder.rows({arm: {} for arm in ARMS})
     for arm in rows:

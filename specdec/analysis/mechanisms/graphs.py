@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from specdec.analysis.mechanisms.across import by_family, ratio_across
-from specdec.analysis.mechanisms.arms import Ladder, pooled
+from specdec.analysis.mechanisms.arms import ArmRuns, pooled
 from specdec.analysis.mechanisms.result import Inputs, Result, claim, measured
 from specdec.errors import RecordError
 
@@ -36,7 +36,7 @@ def figures(inputs: Inputs) -> Result:
 
 
 def _arm_rows(runs: Sequence[Row], inputs: Inputs) -> list[dict[str, Any]]:
-    ladder = Ladder(list(runs), inputs.analysis)  # type: ignore[arg-type]
+    ladder = ArmRuns(list(runs), inputs.analysis)  # type: ignore[arg-type]
     names = list(dict.fromkeys(row["arm"] for row in runs))
     rows = ladder.rows({name: {"method": name.rpartition("_")[0]} for name in names})
     for row in rows:

@@ -7,7 +7,7 @@ the target's text. Study B's: 0.85 to 0.93 with all drafts accepted, 4.2 to 4.5 
 from collections.abc import Mapping
 from typing import Any
 
-from specdec.analysis.mechanisms.arms import Ladder, pooled
+from specdec.analysis.mechanisms.arms import ArmRuns, pooled
 from specdec.analysis.mechanisms.result import Inputs, Result, claim, measured
 
 SOURCE = "mechanisms/cells"
@@ -39,7 +39,7 @@ def draft_free(inputs: Inputs) -> Result:
 
 
 def _oracle(name: str, arms: Mapping[str, Mapping[str, Any]], inputs: Inputs) -> Result:
-    ladder = Ladder(inputs.runs, inputs.analysis)
+    ladder = ArmRuns(inputs.runs, inputs.analysis)
     k = inputs.mechanisms.ladder.k
     rows = ladder.rows(arms)
     for row in rows:
@@ -58,7 +58,7 @@ def _oracle(name: str, arms: Mapping[str, Mapping[str, Any]], inputs: Inputs) ->
     return measured(name, rows, claims)
 
 
-def _emitted(ladder: Ladder, row: Mapping[str, Any]) -> set[int]:
+def _emitted(ladder: ArmRuns, row: Mapping[str, Any]) -> set[int]:
     """Tokens a round, the last round of a text left out: the asked length cuts it, and the draft before it."""
     families = ladder.families(row["context"]) if row["family"] is None else [row["family"]]
     k = row["expected_per_round"] - row["bonus"]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from specdec.analysis.mechanisms.across import by_family, ratio_across
-from specdec.analysis.mechanisms.arms import Ladder, ratio_keys
+from specdec.analysis.mechanisms.arms import ArmRuns, ratio_keys
 from specdec.analysis.mechanisms.result import Inputs, Result, claim, measured
 
 SOURCE = "mechanisms/measured/peers.json"
@@ -22,13 +22,13 @@ Row = Mapping[str, Any]
 
 
 def figures(inputs: Inputs) -> Result:
-    """A row for each own arm (as in ``Ladder.rows``) and for each peer.
+    """A row for each own arm (as in ``ArmRuns.rows``) and for each peer.
 
     A peer's ``r`` is against transformers' own ``generate``; ``own_arm_speed`` is its time per token over that of the
     own arm with the same method, ``own_arm_speed_end_to_end`` the same with prefills.
     """
     document = inputs.measured["peers"]
-    own = Ladder(document["runs"], inputs.analysis)
+    own = ArmRuns(document["runs"], inputs.analysis)
     rows = own.rows({"target_only": {"peer": False}, "model": {"peer": False}, "lookup": {"peer": False}})
     labels = {name: document[name] for name in ("schema_version", "study_hash", "fingerprint")}
     for context in own.contexts:
@@ -42,7 +42,7 @@ def figures(inputs: Inputs) -> Result:
     return measured("peers", rows, claims)
 
 
-def _peer_row(name: str, context: int, own: Ladder, peers: Sequence[Row], inputs: Inputs) -> dict[str, Any]:
+def _peer_row(name: str, context: int, own: ArmRuns, peers: Sequence[Row], inputs: Inputs) -> dict[str, Any]:
     def of(arm: str) -> dict[str, list[Row]]:
         return by_family([r for r in peers if r["arm"] == arm and r["context"] == context and not r["warmup"]])
 

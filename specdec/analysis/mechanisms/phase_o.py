@@ -6,7 +6,7 @@ Study B cut eight blocking reads a round to two and its copies to none, and gain
 from typing import Any
 
 from specdec.analysis.bootstrap import Interval
-from specdec.analysis.mechanisms.arms import Ladder, pooled
+from specdec.analysis.mechanisms.arms import ArmRuns, pooled
 from specdec.analysis.mechanisms.result import Inputs, Result, claim, measured
 
 SOURCE = "mechanisms/cells"
@@ -21,7 +21,7 @@ PER_ROUND = {
 
 def figures(inputs: Inputs) -> Result:
     """A row per ledger; ``latency_change`` is its time over that of the first ledger, minus 1."""
-    ladder = Ladder(inputs.runs, inputs.analysis)
+    ladder = ArmRuns(inputs.runs, inputs.analysis)
     ledgers = [name for name in ARM_OF if name in inputs.mechanisms.ladder.ledgers]
     before = ARM_OF[ledgers[0]]
     arms: dict[str, dict[str, Any]] = {"target_only": {"ledger": "per_round"}}

@@ -7,7 +7,7 @@ the target finds the text it let pass (nats per token; its own greedy text is no
 from collections.abc import Mapping
 from typing import Any
 
-from specdec.analysis.mechanisms.arms import Ladder, pooled
+from specdec.analysis.mechanisms.arms import ArmRuns, pooled
 from specdec.analysis.mechanisms.result import Inputs, Result, claim, measured
 from specdec.config.mechanisms import relaxed_arm
 
@@ -23,7 +23,7 @@ CLAIMED = {
 
 def figures(inputs: Inputs) -> Result:
     """A row per delta; ``equals_strict`` holds the text to the strict arm's, byte for byte."""
-    ladder = Ladder(inputs.runs, inputs.analysis)
+    ladder = ArmRuns(inputs.runs, inputs.analysis)
     arms = {relaxed_arm(delta): {"delta": delta} for delta in inputs.mechanisms.ladder.deltas}
     likelihoods = {(t["context"], t["family"], t["arm"]): t for t in inputs.texts}
     rows = [
@@ -33,7 +33,7 @@ def figures(inputs: Inputs) -> Result:
 
 
 def _fidelity(
-    ladder: Ladder, likelihoods: Mapping[tuple[int, str, str], Mapping[str, Any]], row: Mapping[str, Any]
+    ladder: ArmRuns, likelihoods: Mapping[tuple[int, str, str], Mapping[str, Any]], row: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Fidelity of one row: of its family, or summed over all of them."""
     context, arm = row["context"], row["arm"]

@@ -21,6 +21,8 @@ from specdec.config.study import Analysis
 from specdec.records.cells import read_cell
 from specdec.storage import read_json, write_json
 
+SETTINGS = "settings.json"
+
 FIGURES: dict[str, Callable[[Inputs], Result]] = {
     "phase_o": phase_o.figures,
     "diagnosis": diagnosis.figures,
@@ -44,7 +46,7 @@ def write_figures(
     measured: Sequence[Path],
     folder: Path,
 ) -> None:
-    """Write one JSON file per mechanism into ``folder``.
+    """Write one JSON file per mechanism into ``folder``, and ``settings.json`` with what else they were made from.
 
     Parameters
     ----------
@@ -62,8 +64,24 @@ def write_figures(
     RecordError
         If a file is missing or damaged.
     """
+    inputs = read_measured(analysis, mechanisms, observations, cells, texts, measured)
+    for name in MECHANISMS:
+        write_json(Path(folder) / f"{name}.json", result(name, inputs).document())
+    settings = {"analysis": analysis.model_dump(mode="json"), "mechanisms": mechanisms.model_dump(mode="json")}
+    write_json(Path(folder) / SETTINGS, settings)
+
+
+def read_measured(
+    analysis: Analysis,
+    mechanisms: Mechanisms,
+    observations: Path,
+    cells: Sequence[Path],
+    texts: Sequence[Path],
+    measured: Sequence[Path],
+) -> Inputs:
+    """What ``write_figures`` starts from; its parameters and errors."""
     raw = [read_json(path) for path in measured]
-    inputs = Inputs(
+    return Inputs(
         analysis=analysis,
         mechanisms=mechanisms,
         runs=[row for path in cells for row in read_cell(path)],
@@ -71,8 +89,6 @@ def write_figures(
         observations=read_observations(observations),
         measured={document["name"]: document for document in raw},
     )
-    for name in MECHANISMS:
-        write_json(Path(folder) / f"{name}.json", result(name, inputs).document())
 
 
 def result(name: str, inputs: Inputs) -> Result:

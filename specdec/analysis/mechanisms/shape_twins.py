@@ -6,7 +6,7 @@ Costs are real and acceptance is synthetic: every row says so (``synthetic``), a
 from collections.abc import Mapping
 from typing import Any
 
-from specdec.analysis.mechanisms.arms import Ladder
+from specdec.analysis.mechanisms.arms import ArmRuns
 from specdec.analysis.mechanisms.context import step_claims, step_rows
 from specdec.analysis.mechanisms.result import Inputs, Result, claim, measured
 
@@ -28,7 +28,7 @@ def figures(inputs: Inputs) -> Result:
             "n_target_parameters": measured_pair["parameters"]["target"],
             "n_draft_parameters": measured_pair["parameters"]["drafter"],
         }
-        ladder = Ladder(measured_pair["runs"], inputs.analysis)
+        ladder = ArmRuns(measured_pair["runs"], inputs.analysis)
         arms = dict.fromkeys(dict.fromkeys(row["arm"] for row in measured_pair["runs"]), told)
         mine = [row for row in ladder.rows(arms) if row["family"] == pair]
         steps = step_rows(measured_pair["steps"])
