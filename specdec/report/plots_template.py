@@ -31,7 +31,7 @@ LIBRARY
 
 def plots_template() -> str:
     """The page's text; DVC puts the charts at ``{plot_divs}``."""
-    library = vl_convert.javascript_bundle(vl_version=VEGA_LITE)
+    library = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     return PAGE.replace("LIBRARY", library.replace("</script", "<\\/script"))
 
 
