@@ -26,6 +26,16 @@ MAY_IMPORT = {
     "report": {"records"},
     "training": {"models", "prompts"},  # drafters from a target's own answers: no phase of a study
     "generation": {"decode", "models", "prompts"},  # the library: one drafter on one prompt
+    "portable": {  # the pipeline's measurements where there is no pipeline
+        "mechanisms",
+        "measure",
+        "gates",
+        "decode",
+        "models",
+        "prompts",
+        "records",
+        "analysis",
+    },
     "planning": {"measure", "decode", "models", "pipeline", "records"},  # estimates: never a result
     "cli": {
         "archive",

@@ -23,6 +23,7 @@ VERBS: dict[str, Verb] = {
     "replay": Verb("specdec.analysis.replay", "replay draft-length policies from the recorded observations"),
     "show": Verb("specdec.report.show", "print the verdicts and the cost split"),
     "compare": Verb("specdec.cli.compare", "set two results folders beside each other"),
+    "take-in": Verb("specdec.cli.take_in", "lay out what benchmarks/device.py measured as results of that machine"),
     "export": Verb("specdec.cli.export_study", "pack a finished study into one file that opens elsewhere"),
     "import": Verb("specdec.cli.import_study", "verify and open a study that somebody exported"),
     "completion": Verb("specdec.cli.completion", "print the completion script of a shell"),
