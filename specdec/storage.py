@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+
 from specdec.errors import RecordError
 
 
@@ -36,12 +38,18 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:
-        raise RecordError(
-            f"{path}: cannot be written ({error.strerror or error}); free the disk or make the folder writable"
-        ) from error
+        raise _unwritable(path, error.strerror or str(error)) from error
+    except SafetensorError as error:
+        if "I/O error" not in str(error):
+            raise
+        raise _unwritable(path, str(error).partition("I/O error: ")[2]) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, why: str) -> RecordError:
+    return RecordError(f"{path}: cannot be written ({why}); free the disk or make the folder writable")
 
 
 def write_text(path: Path, text: str) -> None:

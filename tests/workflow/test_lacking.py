@@ -1,5 +1,6 @@
 """Where disk, rights, git, dvc or the whole ``.git`` is missing, a sentence says so and all other work is done."""
 
+import json
 import os
 import resource
 import shutil
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from workspace import BIN, assert_agree, measured, rules
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
@@ -71,10 +73,6 @@ def _fetch(work, out):
 
 
 def _observe(work, out):
-    import json
-
-    import yaml
-
     values = yaml.safe_load((work.folder / "params.yaml").read_text())
     params = json.dumps({name: values[name] for name in ("engine", "observations")})
     command = ["specdec", "observe", "--params", params, "--models", "results/models"]
