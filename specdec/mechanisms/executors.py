@@ -36,10 +36,15 @@ def usable_executors(
 def _why_not(loaded: Loaded, kind: str, names: Sequence[str]) -> str | None:
     try:
         opened: list[Any] = [loaded.executor(kind, name) for name in names]
+        for executor in opened:
+            executor.forward(torch.zeros(2, dtype=torch.int64, device=executor.device), 0, executor.open(8))
     except MachineError as error:
         return str(error)
     except torch.OutOfMemoryError:
         return "its weights do not fit into the device's memory beside the other executors'"
+    except TypeError as error:
+        # transformers renames arguments between versions, and another machine may not have this project's lock file
+        return f"its forward does not take what it is given here, as with another version of transformers ({error})"
     # packed without a kernel of its own is static under another name
     for executor in opened:
         chosen = {name for by_rows in getattr(executor, "choices", {}).values() for name in by_rows.values()}
