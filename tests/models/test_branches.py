@@ -77,4 +77,6 @@ def test_recorded_trees_emit_the_targets_text_from_one_recording_per_layout():
     assert texts[0] == texts[1]
     assert sum(r.n_accepted for r in rounds) > 0
     recorded = [entry.shape.what for entry in models.executor("", "target").recorded]
-    assert sorted(what for what in recorded if what.startswith("tree")) == ["tree: verify 4", "tree: verify 4/2+1"]
+    trees = [what for what in recorded if what.startswith("tree")]
+    assert "tree: verify 4/2+1" in trees
+    assert len(trees) == len(set(trees)) < len(rounds)
