@@ -43,7 +43,10 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError(
                 "--draft-cost: times are replayed with a bonus token and lazy catch-up only; drop the rest"
             )
-        answer["predicted"] = _predicted(args.policy, prompts, costs_from(args), max_new)
+        try:
+            answer["predicted"] = _predicted(args.policy, prompts, costs_from(args), max_new)
+        except ValueError as error:  # a curve that ends before the longest block that is weighed
+            raise ConfigError(f"--verify-cost: {error}") from None
     print(json.dumps(answer, indent=2, sort_keys=True, allow_nan=False) if args.json else _told(answer))
     return 0
 

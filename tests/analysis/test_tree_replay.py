@@ -4,7 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from test_replay import EOS, World, generate, record
+from simulated_runs import observations
+from test_replay import EOS, World, generate, options, record, verb
 
 from specdec.analysis.chains import Counts, count, read_chains, replay
 from specdec.analysis.policies import Branching
@@ -137,3 +138,23 @@ def test_worlds_branch():
     ranks = {r for seed in range(12) for c in read_chains(record(World(seed), 24)) for r in c.ranks.tolist()}
     assert {-1, 0, 1, 2, 3} <= ranks
     assert {generate(World(seed), 24)[-1] == EOS for seed in range(12)} == {True, False}
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "observations.parquet"
+    observations(k_max=8, n_tokens=60).to_parquet(path)
+    return str(path)
+
+
+@pytest.mark.parametrize(("curve", "words"), [("1:1.0,16:1.1", "a tree pays"), ("1:1.0,16:5.0", "no tree pays")])
+def test_the_verb_says_whether_a_tree_pays(table, capsys, curve, words):
+    costs = ("--draft-cost", "0.07", "--verify-cost", curve)
+    assert verb.run(options("--policy", "tree=8", *costs, "--observations", table)) == 0
+    assert f"\n{words}: the best is tree=" in capsys.readouterr().out
+
+
+def test_a_curve_that_ends_before_the_tree_is_one_sentence(table):
+    costs = ("--draft-cost", "0.07", "--verify-cost", "1:1.0,9:1.1")
+    with pytest.raises(ConfigError, match="--verify-cost: the curve ends at 9 rows, 16 were asked for"):
+        verb.run(options("--policy", "tree=9/3+2+1", *costs, "--observations", table))
