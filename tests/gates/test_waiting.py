@@ -30,6 +30,7 @@ ARMS = {
     "cost aware": {"drafter": MODEL, "controller": {"kind": "cost_aware", "k": 4, "draft_cost": 0.3, "row_cost": 0.1}},
     "lookup": {"drafter": LOOKUP, "controller": FIXED},
     "hybrid": {"drafter": {"kind": "hybrid", "lookup": LOOKUP, "model": "drafter", "model_k": 2}, "controller": FIXED},
+    "tree": {"drafter": MODEL, "controller": {"kind": "fixed", "k": 2}, "tree": {"levels": [[3], [1]]}},
     "replay": {"drafter": {"kind": "replay"}, "controller": FIXED},
     "paid replay": {"drafter": {"kind": "paid_replay", "model": "drafter"}, "controller": FIXED},
     "relaxed": {"drafter": MODEL, "controller": FIXED, "acceptance": {"kind": "relaxed", "delta": 1.0, "bonus": True}},
