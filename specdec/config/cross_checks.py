@@ -150,11 +150,11 @@ def _head(key: str, arm: Arm, study: "Study") -> None:
     wrong = {
         "executor": (arm.executor or study.engine.executor) not in ("static", "packed"),
         "ledger": arm.ledger == "lagged",
-        "tree": arm.tree is not None,
+        "tree": arm.tree is not None and arm.tree.depth > 2,
     }
     for part, bad in wrong.items():
         if bad:
             raise ValueError(
-                f"{key}.{part}: a feature head drafts chains on the executor static or packed, with the ledger "
-                f"per_round or per_token; change {part} or the drafter"
+                f"{key}.{part}: a feature head drafts on the executor static or packed, with the ledger per_round or "
+                f"per_token, in chains or in trees of at most two levels; change {part} or the drafter"
             )

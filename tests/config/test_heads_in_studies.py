@@ -1,0 +1,62 @@
+"""What a study may ask of a feature head, and the sentence where it asks for more."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from specdec.config import load_study
+from specdec.errors import ConfigError
+from specdec.pipeline.layout import Layout
+
+ROOT = Path(__file__).resolve().parents[2]
+SMOKE = yaml.safe_load((ROOT / "studies/smoke.yaml").read_text())
+ARM = {"drafter": {"kind": "model", "model": "head"}, "controller": {"kind": "fixed", "k": 2}}
+
+
+def study(tmp_path, **changes):
+    """The smoke study with a head, an arm that drafts with it, and that arm's parts changed."""
+    values = copy.deepcopy(SMOKE)
+    values["models"]["head"] = {"kind": "head", "path": "drafters/some_head"}
+    values["timing"]["arms"]["with_head"] = ARM | changes
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(values))
+    return load_study(path)
+
+
+def test_a_head_has_the_targets_positions_and_depends_on_it(tmp_path):
+    found = study(tmp_path)
+    assert found.positions("head") == found.positions("target")
+    assert Layout(found).bases("head") == ["target"]
+    assert "head" in Layout(found).models_timed("timing")
+
+
+def test_its_files_are_what_the_fetch_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "drafters" / "some_head"
+    folder.mkdir(parents=True)
+    for name in ("card.json", "model.safetensors", "recipe.yaml"):
+        (folder / name).touch()
+    assert Layout(study(tmp_path)).source_files("head") == [
+        "drafters/some_head/card.json",
+        "drafters/some_head/model.safetensors",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("executor", "hf"), ("ledger", "lagged"), ("tree", {"levels": [[2], [1, 1], [1, 1]]})],
+)
+def test_parts_that_leave_no_states_are_refused(tmp_path, part, value):
+    with pytest.raises(ConfigError, match=rf"timing\.arms\.with_head\.{part}: a feature head"):
+        study(tmp_path, **{part: value})
+
+
+def test_a_head_is_no_target(tmp_path):
+    values = copy.deepcopy(SMOKE)
+    values["models"]["target"] = {"kind": "head", "path": "drafters/some_head"}
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(values))
+    with pytest.raises(ConfigError, match=r"models\.target: a head drafts for a target"):
+        load_study(path)

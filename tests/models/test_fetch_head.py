@@ -1,0 +1,78 @@
+"""A feature head as a model of the study: fetched with a card, refused for other weights, opened by its name."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from specdec.config.sources import Head
+from specdec.config.study import EngineSection
+from specdec.decode.loaded import Loaded
+from specdec.errors import ModelError
+from specdec.models.fetch import fetch
+from specdec.models.head_executor import HeadExecutor
+from specdec.models.weights import load_architecture
+
+
+def source(path):
+    return Head(kind="head", path=str(path))
+
+
+@pytest.fixture
+def fetched(tiny_model, random_head, tmp_path):
+    target = tiny_model()
+    folder = tmp_path / "models" / "head"
+    card = fetch("head", source(random_head(target)), folder, base=target, downloads=tmp_path)
+    return target, folder, card
+
+
+def test_its_card_says_whose_head_it_is(fetched):
+    target, folder, card = fetched
+    base = json.loads((target / "model.json").read_text())
+    assert card == json.loads((folder / "model.json").read_text())
+    assert card["kind"] == "head"
+    assert card["base"] == {"name": base["name"], "weights_sha256": base["weights_sha256"]}
+    assert card["weights_sha256"] != base["weights_sha256"]
+    assert (card["n_layers"], card["n_vocabulary"], card["n_positions"]) == (1, 256, base["n_positions"])
+    assert set(card["files"]) == {"card.json", "config.json", "model.safetensors"}
+
+
+def test_costs_are_derived_from_its_own_shape(fetched):
+    _, folder, _ = fetched
+    shape = load_architecture(folder)
+    assert (shape.n_layers, shape.n_vocabulary, shape.tied_head) == (1, 256, False)
+
+
+def test_it_is_opened_by_its_name(fetched):
+    target, folder, _ = fetched
+    section = EngineSection(
+        device="cpu",
+        dtype="float32",
+        executor="static",
+        threads=1,
+        prefill_chunk=16,
+        max_new_tokens=8,
+        stop_at_eos=False,
+    )
+    loaded = Loaded({"target": target, "head": folder}, section)
+    assert isinstance(loaded.executor("static", "head"), HeadExecutor)
+
+
+def test_a_head_of_other_weights_leaves_no_folder(tiny_model, random_head, tmp_path):
+    """The planted fault is another target; both hashes are in the sentence."""
+    target, other = tiny_model(seed=0), tiny_model(seed=5)
+    folder = tmp_path / "models" / "head"
+    with pytest.raises(ModelError, match=r"trained for weights [0-9a-f]{64}, but the target in .* has [0-9a-f]{64}"):
+        fetch("head", source(random_head(target)), folder, base=other, downloads=tmp_path)
+    assert not folder.exists()
+
+
+def test_a_head_needs_its_target(tiny_model, random_head, tmp_path):
+    with pytest.raises(ModelError, match=r"models\.head: a feature head fits one target"):
+        fetch("head", source(random_head(tiny_model())), tmp_path / "head", base=None, downloads=tmp_path)
+
+
+def test_a_path_without_a_head_is_named(tiny_model, tmp_path):
+    missing = Path(tmp_path / "nowhere")
+    with pytest.raises(ModelError, match=r"nowhere/card\.json: not found; name a folder that"):
+        fetch("head", source(missing), tmp_path / "head", base=tiny_model(), downloads=tmp_path)
