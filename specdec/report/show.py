@@ -1,4 +1,4 @@
-"""`specdec show`: verdicts and the cost split in the terminal, from the same claims as the page."""
+"""`specdec show`: verdicts, cost split, drafters and mechanisms in the terminal, from the same claims as the page."""
 
 import argparse
 import json
@@ -14,10 +14,15 @@ from specdec.report.claims import Claims
 from specdec.report.inputs import read_inputs
 from specdec.report.page import FLAG_WORDS
 from specdec.report.sections.costs import SHARES, Entry, entries
+from specdec.report.sections.ladder import Rung
+from specdec.report.sections.ladder import rungs as every_rung
+from specdec.report.sections.mechanism_rows import NAMES, Figure, all_families, figures, skip_reason
 from specdec.report.sections.section import Sources
 from specdec.report.sections.verdict import Card, cards
 from specdec.report.units import write
 
+SHOWN = ("phase_o", "all_accept", "draft_free", "relaxed")
+"""Mechanisms whose figures are ratios of the loop with one part swapped; the page has them all."""
 STYLES = {"good": "bold cyan", "bad": "bold red", "unsure": "bold yellow", "missing": "dim"}
 
 
@@ -28,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the verdicts and, where it was measured, the cost split.
+    """Print the verdicts and, where they were measured, the cost split, the drafters and the mechanisms.
 
     Raises
     ------
@@ -52,6 +57,18 @@ def run(args: argparse.Namespace) -> int:
         console.print(_split(split, claims))
     else:
         console.print("Cost split: not measured.", style="dim")
+    rungs = tuple(every_rung(sources))
+    if rungs:
+        console.print(_drafters(rungs, claims))
+        for rung in rungs:
+            if rung.best and (said := rung.id("faster_still")):
+                console.print(Text(f"{rung.values['context']}: {claims(said).value}"), style="dim")
+    swapped = [figure for name in SHOWN for figure in figures(sources, name, all_families)]
+    if swapped:
+        console.print(_mechanisms(swapped, claims))
+    for name in NAMES:
+        if reason := skip_reason(sources, name):
+            console.print(Text(f"{name}: skipped: {reason}"), style="dim")
     return 0
 
 
@@ -60,10 +77,9 @@ def _verdicts(found: tuple[Card, ...], claims: Claims) -> RichTable:
     for heading in ("context", "arm", "verdict", "R", "families", "target only\nspeculative", "null arm"):
         table.add_column(heading, justify="left" if heading in ("arm", "verdict") else "right", no_wrap=True)
     for card in found:
-        flags = "".join(f" [{FLAG_WORDS[flag]}]" for flag in card.flags)
         table.add_row(
             Text(card.context),
-            Text(card.arm + flags, style="magenta" if flags else ""),
+            _named(card.arm, card.flags),
             Text(card.verdict, style=STYLES[card.tone]),
             _ratio(claims, card.ratio),
             Text("/").join(
@@ -86,6 +102,46 @@ def _split(found: list[Entry], claims: Claims) -> RichTable:
             _number(claims, entry.id("wall_per_round"), "ns"),
         )
     return table
+
+
+def _drafters(rungs: tuple[Rung, ...], claims: Claims) -> RichTable:
+    table = _table("Drafters (R also without answers that loop)")
+    table.add_column("context", justify="right")
+    table.add_column("arm", overflow="fold")
+    for heading in ("R", "without loops", "accepted", "draft steps"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for rung in rungs:
+        best = " (best lossless)" if rung.best else ""
+        table.add_row(
+            Text(str(rung.values["context"])),
+            _named(f"{rung.values['arm']}{best}", rung.flags),
+            _ratio(claims, rung.id("r_gm")),
+            _ratio(claims, rung.id("r_gm_no_loops")),
+            _number(claims, rung.id("acceptance_rate"), "fraction"),
+            _number(claims, rung.id("draft_forward_steps"), "ratio"),
+        )
+    return table
+
+
+def _mechanisms(found: list[Figure], claims: Claims) -> RichTable:
+    table = _table("Mechanisms (R against target-only decoding; none decides a verdict)")
+    table.add_column("mechanism", no_wrap=True)
+    table.add_column("context", justify="right")
+    table.add_column("arm", overflow="fold")
+    table.add_column("R", justify="right", no_wrap=True)
+    for figure in found:
+        table.add_row(
+            Text(figure.name),
+            Text(str(figure.values["context"])),
+            _named(str(figure.values["arm"]), figure.flags),
+            _ratio(claims, figure.id("r")),
+        )
+    return table
+
+
+def _named(arm: str, flags: tuple[str, ...]) -> Text:
+    """An arm's name; one whose text is another or none says so."""
+    return Text(arm + "".join(f" [{FLAG_WORDS[flag]}]" for flag in flags), style="magenta" if flags else "")
 
 
 def _table(title: str) -> RichTable:

@@ -28,6 +28,17 @@ def test_verdict_ratio_and_cost_split_are_printed_within_eighty_columns(simulate
     assert "…" not in text
 
 
+def test_drafters_and_mechanisms_follow_and_a_text_that_means_nothing_says_so(simulated, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    text = shown(capsys, str(simulated))
+
+    assert "best lossless" in text
+    assert "forced [lossy] [text invalid]" in text
+    assert "peers: skipped: transformers is too old for assistance" in text
+    assert "…" not in text
+
+
 def test_json_is_the_verdict_file(simulated, capsys):
     assert json.loads(shown(capsys, str(simulated), "--json")) == json.loads(
         (simulated / "analysis/verdict.json").read_text()

@@ -65,10 +65,10 @@ class Rung:
 
 def ladder_section(sources: Sources) -> Section:
     """Ratios with and without loops, acceptance by depth, families, and what would make each arm faster still."""
-    rungs = tuple(_rungs(sources))
+    found = tuple(rungs(sources))
     parts: tuple[Part, ...] = (Missing(FILE, "Not measured: %(file)s holds no drafter."),)
-    if rungs:
-        parts = (_ratios(rungs), *_depths(rungs), _levers(rungs), _families(rungs))
+    if found:
+        parts = (_ratios(found), *_depths(found), _levers(found), _families(found))
     return Section(
         "ladder",
         "Drafters side by side",
@@ -78,7 +78,8 @@ def ladder_section(sources: Sources) -> Section:
     )
 
 
-def _rungs(sources: Sources) -> Iterator[Rung]:
+def rungs(sources: Sources) -> Iterator[Rung]:
+    """Every row of the ladder, in the order of the file."""
     document = sources.inputs.document(FILE)
     best = (document or {}).get("best") or {}
     for index, values in enumerate((document or {}).get("rows") or []):

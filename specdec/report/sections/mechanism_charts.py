@@ -84,7 +84,7 @@ def waterfall(records: Records, words: Words) -> alt.TopLevelMixin:
     colours = alt.Scale(
         domain=[words(message) for message in FACTORS.values()], range=[FACTOR_COLOURS[key] for key in FACTORS]
     )
-    return (
+    drawn: alt.Chart = (
         alt.Chart(inline(data))
         .transform_window(end="sum(share)", groupby=["panel"], sort=[alt.SortField("place")])
         .transform_calculate(begin="datum.end - datum.share")
@@ -113,6 +113,7 @@ def waterfall(records: Records, words: Words) -> alt.TopLevelMixin:
         )
         .properties(height=22 * len(data))
     )
+    return drawn
 
 
 def ratio_curves(records: Records, words: Words) -> alt.TopLevelMixin:

@@ -64,6 +64,12 @@ def _figures(sources: Sources, name: str, keep: Callable[[dict[str, Any]], bool]
             yield Figure(name, index, values)
 
 
+def skip_reason(sources: Sources, name: str) -> str | None:
+    """Why a mechanism has no figures; None where it has some, or where its file is not there."""
+    document = sources.inputs.document(file_of(name))
+    return str(document["reason"]) if document and document.get("status") == "skipped" else None
+
+
 def all_families(values: dict[str, Any]) -> bool:
     """Rows of arms, of all families together."""
     return values.get("family") is None and "r" in values

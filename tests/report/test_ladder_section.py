@@ -1,0 +1,62 @@
+"""Drafters side by side: with and without looping answers, the best lossless arm named, oracles marked."""
+
+import json
+
+import pytest
+from page_reader import read_page
+
+from specdec.report.claims import Claims
+from specdec.report.inputs import read_inputs
+from specdec.report.sections.ladder import ladder_section
+from specdec.report.sections.section import Sources
+
+
+def section_of(results):
+    inputs = read_inputs(results)
+    claims = Claims(inputs.documents["analysis/claims.json"]["claims"], inputs.documents)
+    return ladder_section(Sources(inputs, claims)), claims
+
+
+@pytest.fixture(scope="module")
+def records(simulated):
+    section, claims = section_of(simulated)
+    return section.parts[0].table.records(claims)
+
+
+def test_every_row_of_the_ladder_is_shown_with_both_ratios_and_their_intervals(records, simulated):
+    rows = json.loads((simulated / "analysis/ladder.json").read_text())["rows"]
+
+    assert [(r["arm"], r["r_gm"], r["r_gm_low"], r["r_gm_no_loops"], r["r_gm_no_loops_low"]) for r in records] == [
+        (r["arm"], r["r_gm"], r["ci_low"], r["r_gm_no_loops"], r["ci_low_no_loops"]) for r in rows
+    ]
+
+
+def test_one_lossless_arm_per_context_is_called_the_best_and_no_oracle(records):
+    best = [(record["context"], record["arm"]) for record in records if record["best"]]
+
+    assert [context for context, _ in best] == ["256", "1024"]
+    assert not {arm for _, arm in best} & {"oracle_k4", "relaxed_k4"}
+
+
+def test_an_oracle_carries_its_badges(page):
+    parsed = read_page(page.read_text(encoding="utf-8"))
+    start = next(i for i, tag in enumerate(parsed.tags) if tag.attributes.get("id") == "ladder-levers")
+    row = next(tag for tag in parsed.tags[start:] if tag.tag == "tr" and "oracle_k4" in tag.text)
+
+    assert "text invalid" in row.text
+
+
+def test_the_sentence_of_the_analysis_stands_beside_the_levers(simulated):
+    section, claims = section_of(simulated)
+    table = next(part for part in section.parts if part.id == "ladder-levers")
+    rows = json.loads((simulated / "analysis/ladder.json").read_text())["rows"]
+
+    assert [record["sentence"] for record in table.records(claims)] == [row["faster_still"] for row in rows]
+
+
+def test_without_the_file_the_section_says_so(results):
+    (results / "analysis/ladder.json").unlink()
+
+    section, _ = section_of(results)
+
+    assert "holds no drafter" in section.parts[0].reason
