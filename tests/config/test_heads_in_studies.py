@@ -45,12 +45,16 @@ def test_its_files_are_what_the_fetch_reads(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("part", "value"),
-    [("executor", "hf"), ("ledger", "lagged"), ("tree", {"levels": [[2], [1, 1], [1, 1]]})],
+    ("part", "changes"),
+    [
+        ("executor", {"executor": "hf"}),
+        ("ledger", {"ledger": "lagged"}),
+        ("tree", {"tree": {"levels": [[2], [1, 1], [1, 1]]}, "controller": {"kind": "fixed", "k": 3}}),
+    ],
 )
-def test_parts_that_leave_no_states_are_refused(tmp_path, part, value):
+def test_parts_that_leave_no_states_are_refused(tmp_path, part, changes):
     with pytest.raises(ConfigError, match=rf"timing\.arms\.with_head\.{part}: a feature head"):
-        study(tmp_path, **{part: value})
+        study(tmp_path, **changes)
 
 
 def test_a_head_is_no_target(tmp_path):
