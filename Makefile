@@ -73,7 +73,7 @@ plots: venv  ## DVC's plots in build/plots/index.html, without a network
 	@$(BIN)/dvc plots show --html-template build/plots-template.html --out build/plots
 
 rulegraph: venv  ## the picture of the rules in docs/images (needs graphviz's dot)
-	@$(BIN)/snakemake --quiet all --rulegraph | dot -Tsvg | sed '/^<!-- Generated/,/-->$$/d' > build/rulegraph.svg
+	@mkdir -p build && $(BIN)/snakemake --quiet all --rulegraph | dot -Tsvg | sed '/^<!-- Generated/,/-->$$/d' > build/rulegraph.svg
 	@mv build/rulegraph.svg docs/images/rulegraph.svg
 
 lock:  ## requirements.lock from the newest versions that pyproject.toml allows
