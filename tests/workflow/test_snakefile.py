@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from specdec.config.mechanisms import APART
 from specdec.pipeline.table import PHASES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,8 +98,9 @@ def test_every_step_is_planned_once(plan):
         "divergences": 1,
         "collect_sweep": 1,
         "collect_timing": 1,
-        "mechanism_settings": 1,
+        "mechanism_settings": 1 + len(APART),
         "ladder_cell": 1,
+        "mechanism": len(APART),
         "mechanism_figures": 1,
         "analyse": 1,
         "render": 1,
@@ -109,9 +111,9 @@ def test_every_step_is_planned_once(plan):
 
 def test_timed_jobs_take_every_core_and_the_one_bench(plan):
     """Case W4: under ``--cores 8`` no two timed jobs, and nothing else beside one."""
-    alone = {"sweep_cell", "timing_cell", "step_costs", "divergences", "ladder_cell"}
+    alone = {"sweep_cell", "timing_cell", "step_costs", "divergences", "ladder_cell", "mechanism"}
     timed = [block for rule, block in jobs(plan) if rule in alone]
-    assert len(timed) == 12
+    assert len(timed) == 12 + len(APART)
     for block in timed:
         assert "threads: 8\n" in block
         assert "bench=1" in block
@@ -123,14 +125,14 @@ def test_on_a_gpu_each_job_of_the_device_asks_for_one(folder, plan):
     values["engine"]["device"] = "cuda"
     (folder / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
     on_device = {"describe_machine", "run_gate", "observe", "sweep_cell", "timing_cell", "step_costs", "divergences"}
-    on_device |= {"ladder_cell"}
+    on_device |= {"ladder_cell", "mechanism"}
     assert {rule for rule, block in jobs(dry_run(folder)) if "gpu=1" in block} == on_device
     assert {rule for rule, block in jobs(plan) if "gpu=1" in block} == set()
 
 
 def test_nothing_is_timed_before_the_gates_have_passed(plan):
     """Without a judgement over the gates, the input of all that depends on it is still to be determined."""
-    behind = {"sweep_cell", "timing_cell", "step_costs", "freeze_design", "observe", "ladder_cell"}
+    behind = {"sweep_cell", "timing_cell", "step_costs", "freeze_design", "observe", "ladder_cell", "mechanism"}
     for rule, block in jobs(plan):
         assert ("<TBD>" in block.split("output:")[0]) == (rule in behind), rule
 
