@@ -26,6 +26,8 @@ class DevicePlan:
         The pair that the ladder, the step costs and the executors run on, ``scale`` times smaller than published.
     step_contexts : tuple of int
         Lengths of the cost curves.
+    read_buffer_bytes : int
+        What is read to find the memory's bandwidth.
     """
 
     engine: EngineSection
@@ -33,6 +35,7 @@ class DevicePlan:
     pair: PairName
     scale: int
     step_contexts: tuple[int, ...]
+    read_buffer_bytes: int
 
 
 def device_plan(device: str, tiny: bool) -> DevicePlan:
@@ -74,7 +77,9 @@ def device_plan(device: str, tiny: bool) -> DevicePlan:
         **repeats,
     )
     return DevicePlan(
-        engine=engine_section(device, n_new),
+        engine=engine_section(
+            device, n_new, threads=1 if tiny else 0
+        ),  # threads cost tiny matrices more than they give
         mechanisms=Mechanisms(
             run=["phase_o", "all_accept", "draft_free", "graphs", "shape_twins"],
             ladder=ladder,
@@ -87,6 +92,7 @@ def device_plan(device: str, tiny: bool) -> DevicePlan:
         pair="qwen3",
         scale=scale,
         step_contexts=(32, 128) if tiny else (256, 2048, 8192),
+        read_buffer_bytes=2**24 if tiny else 2**30,
     )
 
 

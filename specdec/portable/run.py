@@ -80,6 +80,7 @@ def parts(plan: DevicePlan, folder: Path) -> dict[str, Callable[[], None]]:
         contexts=plan.step_contexts,
         q_max=ladder.k + 1,
         n_turns=plan.mechanisms.graphs.turns,
+        buffer_bytes=plan.read_buffer_bytes,
     )
     return {
         "environment": lambda: write_environment(environment),

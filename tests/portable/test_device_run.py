@@ -73,6 +73,28 @@ def test_the_table_tells_gates_ratios_and_what_was_lacking(measured):
     assert "graphs.64.static.drafter_chain_4.speedup" in table
 
 
+def test_the_pipelines_verb_measures_the_same_way(measured, tmp_path, monkeypatch):
+    folder, _ = measured
+    plan = device_plan("cpu", tiny=True)
+    monkeypatch.setattr(apart, "in_fresh_process", in_this_process)
+    sections = {
+        "engine": plan.engine.model_dump(mode="json"),
+        "ladder": plan.mechanisms.ladder.model_dump(mode="json"),
+        "own": plan.mechanisms.context.model_dump(mode="json"),
+    }
+    files = {
+        "--params": json.dumps(sections),
+        "--environment": folder / ENVIRONMENT,
+        "--models": folder / "models",
+        "--prompts": folder / "prompts" / "development.jsonl",
+        "--out": tmp_path / "context.json",
+    }
+    assert specdec(["mechanism", "--name", "context", *(str(word) for pair in files.items() for word in pair)]) == 0
+    document = read_json(tmp_path / "context.json")
+    assert (document["name"], document["status"]) == ("context", "measured")
+    assert document["fingerprint"] == read_json(folder / ENVIRONMENT)["fingerprint"]
+
+
 def test_a_part_that_fails_leaves_its_words_and_the_others_their_results(tmp_path, monkeypatch):
     def broken():
         raise RuntimeError("CUDA error: out of luck")
