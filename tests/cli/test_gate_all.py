@@ -35,39 +35,29 @@ def found(folder):
     return {gate: json.loads((folder / f"{gate}.json").read_text())["status"] for gate in GATES}
 
 
-@pytest.mark.parametrize("architecture", ["qwen2", "qwen3"])
-def test_the_study_and_a_tiny_one_pass(study, architecture, specdec, monkeypatch):
+def test_the_study_and_the_other_architectures_pass(study, specdec, monkeypatch):
     monkeypatch.chdir(study)
-    monkeypatch.setattr(tiny_studies, "ARCHITECTURES", (architecture,))
     code, out, err = specdec("gate", "--all", "--out", "found")
     assert code == 0, err
-    for name in ("study", f"tiny-{architecture}"):
+    for name in ("study", "tiny-qwen2", "tiny-qwen3"):
         statuses = found(study / "found" / name)
         assert {status for gate, status in statuses.items() if gate != "bf16"} == {"pass"}
         assert f"{name}:\n  tokens     pass" in out
 
 
-def test_a_fault_in_the_studys_models_ends_with_1_and_says_which(study, specdec, monkeypatch):
-    """The planted fault: two ids exchanged in the drafter's tokenizer. The other gates are still run."""
+def test_a_failed_gate_ends_with_1_and_says_which(study, specdec, monkeypatch):
+    """The planted fault: logits may differ from transformers' by nothing at all. The other gates are still run."""
+    params = yaml.safe_load((study / "params.yaml").read_text())
+    params["gates"]["reference_tolerance"] = 1e-12
+    (study / "params.yaml").write_text(yaml.safe_dump(params))
     monkeypatch.setattr(tiny_studies, "ARCHITECTURES", ())
     monkeypatch.chdir(study)
-    drafter = study / "results/models/drafter"
-    exchanged = study / "exchanged"
-    exchanged.mkdir()
-    for path in drafter.resolve().iterdir():
-        (exchanged / path.name).write_bytes(path.read_bytes())
-    drafter.unlink()
-    tokenizer = json.loads((exchanged / "tokenizer.json").read_text())
-    vocabulary = tokenizer["model"]["vocab"]
-    first, second = list(vocabulary)[65:67]
-    vocabulary[first], vocabulary[second] = vocabulary[second], vocabulary[first]
-    (exchanged / "tokenizer.json").write_text(json.dumps(tokenizer))
-    drafter.symlink_to(exchanged)
     code, out, err = specdec("gate", "--all", "--out", "found")
     assert code == 1
-    assert "gate tokens failed: drafter: tokenizer" in err
-    assert found(study / "found/study")["tokens"] == "fail"
-    assert "bf16" in out
+    assert "gate alignment failed: " in err
+    statuses = found(study / "found/study")
+    assert (statuses["tokens"], statuses["alignment"]) == ("pass", "fail")
+    assert "\n  alignment  fail" in out
 
 
 def test_without_models_one_sentence_says_what_to_do(tmp_path, specdec, monkeypatch):
