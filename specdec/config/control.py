@@ -59,13 +59,17 @@ class Heuristic(Section):
 class CostAware(Section):
     """Go on while the probability that the whole chain stands is worth more than one more draft token.
 
-    Costs are in target steps: ``draft_cost`` of one draft forward, ``row_cost`` of one more verified row.
+    Costs are in target steps: ``draft_cost`` of one draft forward, ``row_cost`` of one more verified row. ``pace`` is
+    how many tokens a target step yields elsewhere, ``next_rate`` the chance that one more token stands if all before it
+    do; at 1 a further token is taken at its best.
     """
 
     kind: Literal["cost_aware"]
     k: int = Field(ge=1, le=K_MAX)
     draft_cost: float = Field(ge=0)
     row_cost: float = Field(ge=0)
+    pace: float = Field(default=1.0, ge=1)
+    next_rate: float = Field(default=1.0, gt=0, le=1)
 
 
 Simple = Annotated[FixedK | Confidence | Entropy | Margin | Heuristic | CostAware, Field(discriminator="kind")]

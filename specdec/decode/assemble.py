@@ -310,4 +310,5 @@ def _simple_controller(choice: control.Simple, door: Door) -> controllers.FixedK
         case control.Heuristic():
             return controllers.Heuristic(choice.k, choice.k_max)
         case control.CostAware():
-            return controllers.CostAware(choice.k, choice.draft_cost, choice.row_cost, door)
+            costs = (choice.draft_cost, choice.row_cost)
+            return controllers.CostAware(choice.k, *costs, door, choice.pace, choice.next_rate)

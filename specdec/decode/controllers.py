@@ -97,26 +97,28 @@ class Heuristic(FixedK):
 class CostAware(FixedK):
     """Go on while the chance that the chain so far stands is worth more than one more draft token.
 
-    The product of the top-1 probabilities estimates the survival of the chain. One more token, if everything
-    before it stands, saves up to one target step; it costs ``draft_cost + row_cost`` target steps.
+    The product of the top-1 probabilities estimates the survival of the chain. One more token is then right with
+    probability ``next_rate``; it costs ``draft_cost + row_cost`` target steps, each worth ``pace`` tokens.
     """
 
     signal: Signal | None = staticmethod(top_probability)
 
-    def __init__(self, k: int, draft_cost: float, row_cost: float, door: Door) -> None:
+    def __init__(
+        self, k: int, draft_cost: float, row_cost: float, door: Door, pace: float = 1.0, next_rate: float = 1.0
+    ) -> None:
         super().__init__(k)
-        self._cost = draft_cost + row_cost
+        self._least = pace * (draft_cost + row_cost) / next_rate
         self._door = door
         self._survival = 1.0
 
     def goes_on(self, depth: int, value: torch.Tensor | None) -> bool:
-        """Whether the expected saving still exceeds the cost."""
+        """Whether the expected gain of one more token still exceeds its cost."""
         if value is None:
             raise ValueError("this rule needs a drafter with probabilities")
         if depth == 1:
             self._survival = 1.0
         self._survival *= self._door.read_float(value)
-        return self._survival > self._cost
+        return self._survival > self._least
 
 
 class AutoOff:

@@ -87,6 +87,13 @@ def test_cost_aware_stops_when_survival_is_worth_less_than_a_draft():
     assert rule.goes_on(1, torch.tensor(0.5)), "a new chain starts from certainty"
 
 
+def test_cost_aware_weighs_the_next_token_at_its_own_chance_and_the_pace_of_the_arm():
+    """1.5 tokens a step x 0.2 steps, for a token that stands half the time: from 0.6 on."""
+    rule = CostAware(8, 0.15, 0.05, Door("cpu"), pace=1.5, next_rate=0.5)
+    assert rule.goes_on(1, torch.tensor(0.61))
+    assert not rule.goes_on(1, torch.tensor(0.59))
+
+
 def test_auto_off_pauses_after_a_losing_window_and_tries_again(pair):
     rule = AutoOff(FixedK(4), window=2, pause=3, draft_cost=0.8, verify_cost=1.1)
     rule.reset()
