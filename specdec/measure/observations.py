@@ -20,8 +20,10 @@ from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
 from specdec.decode.signals import entropy, margin, top_probability
 from specdec.errors import ModelError
+from specdec.measure.head_text import HeadOverText
 from specdec.measure.process import say
 from specdec.models.executor import Executor, prefill
+from specdec.models.head_executor import HeadExecutor
 from specdec.prompts.rows import Prompt, read_prompts
 from specdec.records.columns import OBSERVATIONS, SCHEMA_VERSION
 from specdec.records.observation_summary import summarise_observations
@@ -116,6 +118,8 @@ def observe(
     """Rows of one prompt, position by position and depth by depth, without the prompt's own columns."""
     drafter = loaded.executor(engine.executor, observations.drafter)
     target = loaded.executor(engine.executor, "target")
+    if isinstance(drafter, HeadExecutor):
+        drafter = HeadOverText(drafter, target, prompt, text.tokens, engine.prefill_chunk)
     rows: list[dict[str, Any]] = []
     for position, chain in enumerate(chains(drafter, prompt, text.tokens, observations.k_max, engine.prefill_chunk)):
         reached = True

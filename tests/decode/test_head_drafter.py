@@ -1,10 +1,9 @@
 """A feature head in the loop: the text stays the target's, and the head drafts what it drafts on paper."""
 
 import pytest
-import torch
-import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learned_head import learned_head
 from tiny_pair import TinyPair, acceptance, prompt_of
 
 from specdec.decode.assemble import VERIFIERS
@@ -14,10 +13,6 @@ from specdec.decode.loop import decode
 from specdec.gates import health
 from specdec.gates.real_drafters import run_drafters
 from specdec.gates.subject import Subject, Text
-from specdec.models.feature_head import HeadShape, load_head, save_head
-from specdec.models.head_unroll import unroll
-from specdec.models.network import logits
-from specdec.models.tapped import TappedExecutor
 
 PROMPTS = [prompt_of(20, seed) for seed in range(4)]
 HEAD = {"kind": "model", "model": "head"}
@@ -28,39 +23,10 @@ LOOKUP = {"kind": "ngram", "max_n": 3, "min_n": 2, "match": "latest"}
 def pair(tiny_model, derived_model, random_head, tmp_path_factory):
     """A tiny target with a head that has learned the target's texts for half of ``PROMPTS`` by heart."""
     pair = TinyPair(tiny_model, derived_model)
+    folder = learned_head(pair.loaded, random_head, tmp_path_factory.mktemp("learned"), PROMPTS[:2], (1,))
     target = pair.loaded.folder("target")
-    folder = tmp_path_factory.mktemp("learned") / "head"
-    shape = HeadShape(pair.loaded.executor("static", "target").architecture, (1,))
-    start = load_head(random_head(target, (1,), range(256)), target).weights
-    weights = {name: tensor.float().requires_grad_() for name, tensor in start.items()}
-    learn(pair, shape, weights)
-    save_head(folder, target, weights, fused_layers=(1,), vocabulary=torch.arange(256), about={})
-    folders = {"target": target, "head": folder, "drafter": pair.loaded.folder("drafter")}
-    pair.loaded = Loaded(folders, pair.section)
+    pair.loaded = Loaded({"target": target, "head": folder, "drafter": pair.loaded.folder("drafter")}, pair.section)
     return pair
-
-
-def learn(pair, shape, weights):
-    """80 steps over the texts of two prompts, two depths deep."""
-    target = pair.loaded.executor("static", "target")
-    texts = [[*prompt, *pair.target_only(prompt)] for prompt in PROMPTS[:2]]
-    ids = torch.tensor([text[: min(map(len, texts))] for text in texts])
-    tap = TappedExecutor(target, shape.layers)
-    features = []
-    for row in ids:
-        tap.forward(row, 0, tap.open(len(row)))
-        features.append(tap.states.clone())
-    features = torch.stack(features).clone()
-    embedded = F.embedding(ids[:, 1:], target.network.embedding)
-    optimizer = torch.optim.Adam(list(weights.values()), lr=4e-3)
-    for _ in range(80):
-        loss = torch.zeros(())
-        for depth, state in enumerate(unroll(weights, shape, embedded, features[:, :-1], 2)):
-            rows = logits(target.network, state[:, depth:-1].flatten(0, 1))
-            loss = loss + F.cross_entropy(rows, ids[:, 2 + depth :].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
 
 
 def fixed(k, drafter=HEAD, **parts):
