@@ -65,7 +65,8 @@ def _plane(placed: list[Entry]) -> Drawing:
     }
     caption = (
         "A filled point is a measured arm. The open ring above or below it is the acceptance at which that arm "
-        "would break even with its own costs; the dashed line through the ring is its contour R = 1."
+        "would break even with its own costs; the dashed line through the ring is its contour R = 1. An arm without "
+        "a ring would not break even at any acceptance."
     )
     return Drawing(
         "break-even-plane",
@@ -118,6 +119,7 @@ def _draw(records: list[dict[str, Any]], words: Words, contours: dict[Any, Any])
     axis = alt.Axis(format="%")
     scale = alt.Scale(domain=[0, 1])
     base = alt.Chart(inline(data))
+    ringed = [entry for entry in data if entry["break_even_acceptance"] is not None]
     layers: list[alt.Chart] = []
     if curve:
         layers.append(
@@ -131,16 +133,12 @@ def _draw(records: list[dict[str, Any]], words: Words, contours: dict[Any, Any])
                 order="order:Q",
             )
         )
-    layers.append(
-        base.transform_filter("datum.break_even_acceptance != null")
-        .mark_rule(color=MUTED)
-        .encode(x=x, y=alt.Y("acceptance_rate:Q", title=y_title, axis=axis, scale=scale), y2="break_even_acceptance:Q")
-    )
-    layers.append(
-        base.transform_filter("datum.break_even_acceptance != null")
-        .mark_point(filled=False, size=90, strokeWidth=2)
-        .encode(x=x, y=alt.Y("break_even_acceptance:Q", title=y_title, axis=axis, scale=scale), color=colour)
-    )
+    if ringed:  # an empty layer makes Vega warn
+        rings = alt.Chart(inline(ringed))
+        ring = alt.Y("break_even_acceptance:Q", title=y_title, axis=axis, scale=scale)
+        lack = alt.Y("acceptance_rate:Q", title=y_title, axis=axis, scale=scale)
+        layers.append(rings.mark_rule(color=MUTED).encode(x=x, y=lack, y2="break_even_acceptance:Q"))
+        layers.append(rings.mark_point(filled=False, size=90, strokeWidth=2).encode(x=x, y=ring, color=colour))
     layers.append(
         base.mark_point(filled=True, size=120, opacity=1).encode(
             x=x,

@@ -79,7 +79,7 @@ def _chart(visits: list[dict[str, Any]]) -> Drawing:
 def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
     contexts = list(dict.fromkeys(record["context"] for record in records))
     x_title, y_title = words("Minutes since the first repeat"), words("Time per token, of the usual")
-    x = alt.X("started_s:Q", title=x_title, axis=alt.Axis(labelExpr="format(datum.value / 60, '~r')"))
+    x = alt.X("started_s:Q", title=x_title, axis=alt.Axis(labelExpr="format(datum.value / 60, '.1~f')"))
     one = alt.Chart(inline([{"one": 1}])).mark_rule(color=REFERENCE, strokeDash=[4, 3]).encode(y=alt.Y("one:Q"))
     points = (
         alt.Chart(inline(records))

@@ -192,13 +192,13 @@ def _levers(rungs: tuple[Rung, ...]) -> Table:
     return Table(
         "ladder-levers",
         "What would make it faster still: R with one lever pulled (from the cost model, not measured)",
-        (CONTEXT, ARM, *LEVERS, Column("sentence", "In words", said=True)),
+        (CONTEXT, ARM, *LEVERS, Column("sentence", "Of the best, in words", said=True)),
         tuple(
             Row(
                 {
                     **rung.names,
                     **{c.key: rung.id("levers", c.key) for c in LEVERS},
-                    "sentence": rung.id("faster_still"),
+                    "sentence": rung.id("faster_still") if rung.best else None,
                 },
                 rung.flags,
             )

@@ -24,11 +24,6 @@ FACTOR_COLOURS = {
     "target_steps": COSTS["verify"],
     "unattributed": COSTS["unattributed"],
 }
-ORDERS = {
-    "acceptance_first": "rejected drafts first",
-    "draft_cost_first": "the drafter's forwards first",
-    "control_plane_first": "host round trips first",
-}
 
 
 def ratio_dots(records: Records, words: Words) -> alt.TopLevelMixin:
@@ -36,7 +31,7 @@ def ratio_dots(records: Records, words: Words) -> alt.TopLevelMixin:
     data = [
         {
             **record,
-            "bar": f"{record['context']} · {record['arm']}",
+            "bar": " · ".join(str(record[key]) for key in ("pair", "context", "arm") if key in record),
             "marked": words("text differs or means nothing") if record["flags"] else words("the target's own text"),
         }
         for record in records
@@ -50,7 +45,7 @@ def ratio_dots(records: Records, words: Words) -> alt.TopLevelMixin:
     x = alt.X("r:Q", title=x_title, scale=scale, axis=alt.Axis(tickCount=6, format=".2f"))
     y = alt.Y("bar:N", sort=bars, title=None, axis=alt.Axis(domain=False, ticks=False))
     kinds = [words("the target's own text"), words("text differs or means nothing")]
-    legend = alt.Legend(orient="top", title=None)
+    legend = alt.Legend(orient="top", title=None, labelLimit=330)
     base = alt.Chart(inline(data))
     one = alt.Chart(inline([{"one": 1}])).mark_rule(color=REFERENCE, strokeDash=[4, 3]).encode(x=alt.X("one:Q"))
     interval = (
@@ -69,49 +64,40 @@ def ratio_dots(records: Records, words: Words) -> alt.TopLevelMixin:
 
 
 def waterfall(records: Records, words: Words) -> alt.TopLevelMixin:
-    """From the study's arm down to nothing: each factor's share of the wall time, both orders below each other."""
+    """From the arm's whole time down to nothing: each factor's share of the wall time, one below the other."""
     data = [
-        {
-            **record,
-            "bar": words(FACTORS[str(record["factor"])]),
-            "panel": f"{record['context']} · {words(ORDERS[str(record['order'])])}",
-            "place": place,
-        }
+        {**record, "bar": words(FACTORS[str(record["factor"])]), "colour": str(record["factor"]), "place": place}
         for place, record in enumerate(records)
         if record["share"] is not None
     ]
-    panels = list(dict.fromkeys(record["panel"] for record in data))
-    colours = alt.Scale(
-        domain=[words(message) for message in FACTORS.values()], range=[FACTOR_COLOURS[key] for key in FACTORS]
-    )
+    factors = list(FACTOR_COLOURS)
+    x_title = words("Share of the arm's wall time")
     drawn: alt.Chart = (
         alt.Chart(inline(data))
-        .transform_window(end="sum(share)", groupby=["panel"], sort=[alt.SortField("place")])
+        .transform_window(end="sum(share)", sort=[alt.SortField("place")])
         .transform_calculate(begin="datum.end - datum.share")
         .mark_bar(height=16)
         .encode(
             y=alt.Y(
-                "place:O",
+                "bar:N",
+                sort=[record["bar"] for record in data],
                 title=None,
-                axis=alt.Axis(labels=False, ticks=False, domain=False),
-                scale=alt.Scale(paddingInner=0.2),
+                axis=alt.Axis(domain=False, ticks=False, labelPadding=8),
             ),
-            x=alt.X("begin:Q", title=words("Share of the arm's wall time"), axis=alt.Axis(format="%")),
+            x=alt.X("begin:Q", title=x_title, axis=alt.Axis(format="%")),
             x2="end:Q",
-            color=alt.Color("bar:N", scale=colours, legend=alt.Legend(orient="top", title=None, columns=3)),
-            opacity=alt.Opacity(
-                "panel:N",
-                scale=alt.Scale(domain=panels, range=[1.0 if i % 2 == 0 else 0.6 for i in range(len(panels))]),
-                legend=alt.Legend(orient="top", title=words("Order"), titleOrient="left", columns=2, labelLimit=320),
+            color=alt.Color(
+                "colour:N",
+                scale=alt.Scale(domain=factors, range=[FACTOR_COLOURS[key] for key in factors]),
+                legend=None,
             ),
             tooltip=[
-                alt.Tooltip("panel:N", title=words("Order")),
                 alt.Tooltip("bar:N", title=words("Factor")),
-                alt.Tooltip("share:Q", title=words("Share of the arm's wall time"), format=".1%"),
+                alt.Tooltip("share:Q", title=x_title, format=".1%"),
                 alt.Tooltip("r:Q", title="R", format=".3f"),
             ],
         )
-        .properties(height=22 * len(data))
+        .properties(height=28 * len(data))
     )
     return drawn
 

@@ -143,16 +143,35 @@ def _graphs(sources: Sources) -> list[Part]:
     return parts
 
 
+ORDERS = {
+    "acceptance_first": "One factor at a time at context %(context)s: rejected drafts first",
+    "draft_cost_first": "One factor at a time at context %(context)s: the drafter's forwards first",
+    "control_plane_first": "One factor at a time at context %(context)s: host round trips first",
+}
+"""Orders of the waterfall by the titles of their charts."""
+
+
 def _attribution(sources: Sources) -> list[Part]:
+    """A waterfall per context and order."""
     found = figures(sources, "attribution", lambda row: row.get("family") is None)
+    panels: dict[tuple[str, str], list[Figure]] = {}
+    for figure in found:
+        panels.setdefault((str(figure.values["context"]), str(figure.values["order"])), []).append(figure)
+    return [_waterfall(context, order, tuple(mine)) for (context, order), mine in panels.items()]
+
+
+def _waterfall(context: str, order: str, found: tuple[Figure, ...]) -> Drawing:
     caption = (
         "From the left: what each factor takes of the arm's time when it is taken away, until only plain target "
-        "steps and an unattributed rest are left; the pieces of an order add up to the whole. A factor of another size "
-        "in the other order works through the rest. A piece that points left is a factor whose loss cost time."
+        "steps and an unattributed rest are left; the pieces add up to the whole. A factor of another size in the "
+        "other order works through the rest. A piece that points left is a factor whose loss cost time."
     )
-    names = (CONTEXT, Column("order", "Order"), Column("factor", "Factor"), Column("from_arm", "From arm"))
+    id, values = f"attribution-{context}-{order.replace('_', '-')}", {"context": context}
+    names = (CONTEXT, Column("factor", "Factor"), Column("from_arm", "From arm"), Column("to_arm", "To arm"))
     numbers = (Column("saved_ns", "Time", "ns"), Column("share", "Share", "fraction"), R)
-    return _drawing("attribution", caption, found, (*names, Column("to_arm", "To arm")), numbers, waterfall)
+    rows = tuple(figure.row(names, numbers) for figure in found)
+    table = Table(f"{id}-table", ORDERS[order], (*names, *numbers), rows, values)
+    return Drawing(id, ORDERS[order], caption, table, waterfall, values)
 
 
 def _peers(sources: Sources) -> list[Part]:
