@@ -12,7 +12,7 @@ from specdec.models.executor import Executor
 from specdec.models.feature_head import is_head
 from specdec.models.head_executor import HeadExecutor
 from specdec.models.open import open_executor, resolve_device, set_threads
-from specdec.models.vocabulary import shared_rows
+from specdec.models.vocabulary import require_rows, shared_rows
 from specdec.models.weights import load_card
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -41,9 +41,9 @@ class Loaded:
         door: Callable[[torch.device], Door] = Door,
     ) -> None:
         self._folders = models
+        self._calibration = calibration
         self.section = section
         self.n_threads = set_threads(section.threads)
-        self._calibration = calibration
         self.door = door(resolve_device(section.device))
         self._open = open_one or self._open_real
         self._executors: dict[tuple[str, str, int], Executor] = {}
@@ -82,6 +82,7 @@ class Loaded:
         return frozenset(load_card(self.folder("target"))["eos_ids"]) if self.section.stop_at_eos else frozenset()
 
     def _model(self, kind: str, folder: Path) -> Executor:
+        require_rows(self.folder("target"), folder)
         rows = shared_rows(self.folder("target"), folder)
         return self._open(kind, folder, rows, self.door)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from specdec.config.study import EngineSection
+from specdec.decode.loaded import Loaded
 from specdec.errors import ModelError
 from specdec.models.door import Door
 from specdec.models.open import open_executor
@@ -79,6 +81,22 @@ def test_a_drafter_that_cannot_read_what_the_target_emits_is_refused(make: Calla
         require_rows(target, make(f"enough_{rows}", rows, words(250)))
     with pytest.raises(ModelError, match=r"drafter: has 240 vocabulary rows, but .*target may emit ids up to 249"):
         require_rows(target, make("drafter", 240, words(250)))
+
+
+def test_it_is_refused_when_it_is_opened_before_any_weight_is_read(make: Callable[..., Path]) -> None:
+    """The folders hold no weights at all."""
+    folders = {"target": make("target", 264, words(250)), "drafter": make("drafter", 240, words(250))}
+    section = EngineSection(
+        device="cpu",
+        dtype="float32",
+        executor="static",
+        threads=1,
+        prefill_chunk=64,
+        max_new_tokens=8,
+        stop_at_eos=False,
+    )
+    with pytest.raises(ModelError, match="has 240 vocabulary rows"):
+        Loaded(folders, section).executor("static", "drafter")
 
 
 def test_another_tokenizer_is_refused_at_the_first_differing_id(make: Callable[..., Path]) -> None:
