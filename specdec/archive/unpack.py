@@ -55,7 +55,7 @@ def _extract(archive: Path, folder: Path) -> dict[str, Any]:
         if listing["format"] != FORMAT:
             raise ValueError(f"format {listing['format']}, this specdec reads {FORMAT}")
         waiting = dict(listing["files"])
-        for member in members:
+        while (member := members.next()) is not None:  # iterating would begin with the first one again
             if not member.isreg() or member.name not in waiting:
                 raise ValueError(f"{member.name} is not in its list")
             _write(members, member, folder, waiting.pop(member.name)["sha256"])
