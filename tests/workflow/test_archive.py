@@ -63,7 +63,11 @@ def test_weights_go_along_when_asked(finished, tmp_path):
 def test_elsewhere_report_and_audit_work_without_torch_git_or_dvc(archive, finished, tmp_path):
     """An empty folder, an interpreter in which torch cannot be imported: the same page, byte for byte."""
     code = (
-        "import sys; sys.modules['torch'] = None; sys.modules['transformers'] = None\n"
+        "import sys\n"
+        "class NoModels:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name in {'torch', 'transformers'}:\n            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, NoModels())\n"
         "from specdec.cli import main\n"
         "for words in sys.argv[1:]:\n    code = main(words.split())\n    assert code == 0, words\n"
     )
