@@ -25,7 +25,7 @@ class Phase:
 
 PHASES: dict[str, Phase] = {
     "environment": Phase(params=(), programs={"environment": "specdec.measure.environment"}),
-    "models": Phase(params=("models",), programs={"fetch": "specdec.models.fetch"}),
+    "models": Phase(params=("models",), programs={"fetch": "specdec.models.fetch"}, sources=("drafters",)),
     "prompts": Phase(
         params=("seed", "prompts"),
         programs={"prompts": "specdec.prompts.build"},
