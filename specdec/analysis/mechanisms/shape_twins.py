@@ -6,7 +6,8 @@ Costs are real and acceptance is synthetic: every row says so (``synthetic``), a
 from collections.abc import Mapping
 from typing import Any
 
-from specdec.analysis.mechanisms.arms import ArmRuns
+from specdec.analysis.mechanisms.across import ratio_across
+from specdec.analysis.mechanisms.arms import ArmRuns, ratio_keys
 from specdec.analysis.mechanisms.context import step_claims, step_rows
 from specdec.analysis.mechanisms.result import Inputs, Result, claim, measured
 
@@ -31,6 +32,11 @@ def figures(inputs: Inputs) -> Result:
         ladder = ArmRuns(measured_pair["runs"], inputs.analysis)
         arms = dict.fromkeys(dict.fromkeys(row["arm"] for row in measured_pair["runs"]), told)
         mine = [row for row in ladder.rows(arms) if row["family"] == pair]
+        for row in mine:
+            if row["status"] == "measured":
+                # rounds are drawn, so repeats do unequal work by design: times are compared as they are
+                before, after = ({pair: ladder.usable[_place(row, pair, arm)]} for arm in ("baseline", "arm"))
+                row |= ratio_keys(ratio_across(before, after, lambda run: float(run["decode_ns"]), inputs.analysis))
         steps = step_rows(measured_pair["steps"])
         refused = [
             {**labels, **told, "status": "skipped", "family": pair, **entry} for entry in measured_pair["skipped"]
@@ -41,6 +47,11 @@ def figures(inputs: Inputs) -> Result:
                 claims[f"mechanisms.shape_twins.{pair}.{row['arm']}.r"] = _claim(row, document["scale"])
         claims |= step_claims("shape_twins", steps, f"{pair}.")
     return measured("shape_twins", rows, claims)
+
+
+def _place(row: Mapping[str, Any], pair: str, arm: str) -> tuple[int, str, str]:
+    """Key of the runs of a row's arm, or of its baseline."""
+    return row["context"], pair, row[arm]
 
 
 def _claim(row: Mapping[str, Any], scale: int) -> dict[str, Any]:
