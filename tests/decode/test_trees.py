@@ -270,17 +270,18 @@ def test_the_contract_sees_siblings_that_are_the_same_token():
 
 @pytest.mark.parametrize("name", ["6", "4/2+1"])
 def test_a_feature_head_offers_siblings_whose_states_are_the_true_ones(tiny_model, derived_model, random_head, name):
-    """States of the accepted path move with its keys: planted fault, states that stay change what is drafted."""
+    """States of the accepted path move with its keys."""
     pair = TinyPair(tiny_model, derived_model)
     target = pair.loaded.folder("target")
     pair.loaded = Loaded({"target": target, "head": random_head(target, (1,), range(256))}, pair.section)
     arm = arm_of(tree_from(name)) | {"drafter": {"kind": "model", "model": "head"}}
+    layers = pair.loaded.executor("static", "head").shape.layers
     prompt = prompt_of(24)
     engine = pair.engine(arm)
     committed = engine.prefill(prompt)
     for _ in decode(engine, committed):
         states = engine.verifier.inner.executor.states
-        fresh = TappedExecutor(pair.loaded.executor("static", "target"), (1,))
+        fresh = TappedExecutor(pair.loaded.executor("static", "target"), layers)
         fresh.forward(torch.tensor(committed.ids[:-1]), 0, fresh.open(128))
         known = len(committed) - 1
         torch.testing.assert_close(states[:known], fresh.states[:known], atol=1e-5, rtol=1e-4)
