@@ -105,13 +105,13 @@ def _split(found: list[Entry], claims: Claims) -> RichTable:
 
 
 def _drafters(rungs: tuple[Rung, ...], claims: Claims) -> RichTable:
-    table = _table("Drafters (R also without answers that loop)")
+    table = _table("Drafters (R also without answers that loop; best: of the lossless ones)")
     table.add_column("context", justify="right")
     table.add_column("arm", overflow="fold")
     for heading in ("R", "without loops", "accepted", "draft steps"):
         table.add_column(heading, justify="right", no_wrap=True)
     for rung in rungs:
-        best = " (best lossless)" if rung.best else ""
+        best = " (best)" if rung.best else ""
         table.add_row(
             Text(str(rung.values["context"])),
             _named(f"{rung.values['arm']}{best}", rung.flags),

@@ -33,7 +33,7 @@ def test_drafters_and_mechanisms_follow_and_a_text_that_means_nothing_says_so(si
 
     text = shown(capsys, str(simulated))
 
-    assert "best lossless" in text
+    assert "(best)" in text
     assert "forced [lossy] [text invalid]" in text
     assert "peers: skipped: transformers is too old for assistance" in text
     assert "…" not in text
