@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ ModelFactory = Callable[..., Path]
 
 @pytest.fixture(scope="session", autouse=True)
 def _few_threads() -> None:
-    """Tiny matrices gain nothing from threads, and several test processes share the cores."""
-    torch.set_num_threads(min(2, os.cpu_count() or 1))
+    """Tiny matrices gain nothing from threads; where others hold the cores, waiting for a second one takes minutes."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session", autouse=True)
