@@ -39,9 +39,9 @@ class FeatureHeadDrafter(Section):
 
 
 class Training(Section):
-    """How weights are fitted: AdamW with a warm-up and a cosine decay.
+    """How weights are fitted: AdamW with a warm-up and ``cycles`` cosine decays, each from half the rate before.
 
-    ``visits`` are answer tokens seen, repetitions included; ``depths`` are the draft steps unrolled: the loss of
+    ``visits`` are answer tokens seen in all, repetitions included; ``depths`` are the draft steps unrolled: the loss of
     depth ``d`` weighs ``depth_decay ** (d - 1)``. So many evaluations as ``patience`` says without a better
     acceptance end the training.
     """
@@ -50,6 +50,7 @@ class Training(Section):
     depth_decay: float = Field(gt=0, le=1)
     texts_per_step: int = Field(ge=1)
     visits: int = Field(ge=1)
+    cycles: int = Field(ge=1)
     learning_rate: float = Field(gt=0)
     warmup_steps: int = Field(ge=0)
     weight_decay: float = Field(ge=0)

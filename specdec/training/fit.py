@@ -80,9 +80,11 @@ def fit(
         examples = load(piece, form.layers, device)
         losses.append(_step(form, optimizer, examples, training, vocabulary, progress))
         progress.step += 1
+        cycle = cycle_of(training, progress.visits)
         progress.visits += examples.n_visits
         over = progress.visits >= training.visits
-        if progress.step % training.evaluate_every and not over:
+        turns = over or cycle_of(training, progress.visits) != cycle
+        if progress.step % training.evaluate_every and not turns:
             continue
         judgement = judge(form, vocabulary, unseen, training.texts_per_step, device)
         progress.seconds += time.monotonic() - since
@@ -138,10 +140,21 @@ def _step(
 
 
 def rate(training: Training, step: int, visits: int) -> float:
-    """Learning rate: linear warm-up by steps, then a cosine over the visits (Loshchilov and Hutter 2017)."""
+    """Learning rate: linear warm-up by steps, then cosines over the visits (Loshchilov and Hutter 2017, SGDR).
+
+    Each cycle begins at half the rate of the one before: a restart leaves what was found, and finds more than one long
+    cosine does where nobody knows beforehand how many visits pay.
+    """
     warm = min(1.0, (step + 1) / max(training.warmup_steps, 1))
-    done = min(1.0, visits / training.visits)
-    return training.learning_rate * warm * (LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * done)) / 2)
+    cycle = cycle_of(training, visits)
+    done = min(1.0, visits / training.visits * training.cycles - cycle)
+    falling = LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * done)) / 2
+    return training.learning_rate * 0.5**cycle * warm * falling
+
+
+def cycle_of(training: Training, visits: int) -> int:
+    """The cycle that a training stands in after so many visits, from 0; the last one does not end."""
+    return min(training.cycles - 1, visits * training.cycles // training.visits)
 
 
 def _note(progress: Progress, summary: dict[str, Any], loss: float, work: Path, form: Form) -> None:

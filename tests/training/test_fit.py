@@ -46,6 +46,7 @@ def recipe_values(**training):
             "depth_decay": 0.8,
             "texts_per_step": 2,
             "visits": 400,
+            "cycles": 1,
             "learning_rate": 0.01,
             "warmup_steps": 2,
             "weight_decay": 0.0,
@@ -136,7 +137,7 @@ def test_context_rows_change_no_state(target, random_head):
 
 
 def test_the_loss_falls_on_the_texts_it_is_fitted_to(target, work, write_recipe, tmp_path):
-    recipe = load_recipe(write_recipe(recipe_values(visits=1200)))
+    recipe = load_recipe(write_recipe(recipe_values(visits=1200, evaluate_every=100)))
     shards = write_data(recipe, target, work, CPU, quiet)
     seen = [shard for shard in shards if shard.kind == "seen"]
     form = FORMS["feature_head"](recipe.drafter, target, CPU, 1)
@@ -173,6 +174,15 @@ def test_the_rate_warms_up_and_falls(write_recipe):
     training = load_recipe(write_recipe(recipe_values())).training
     rates = [rate(training, step, visits) for step, visits in ((0, 0), (1, 20), (10, 200), (20, 400))]
     assert rates[0] < rates[1] > rates[2] > rates[3] > 0
+
+
+def test_a_cycle_begins_at_half_the_rate_of_the_one_before(write_recipe):
+    """And the first of two is that of half as many visits: a training can be taken further, cycle by cycle."""
+    one = load_recipe(write_recipe(recipe_values())).training
+    two = load_recipe(write_recipe(recipe_values(visits=800, cycles=2))).training
+    assert [rate(two, 9, visits) for visits in (0, 150, 399)] == [rate(one, 9, visits) for visits in (0, 150, 399)]
+    assert rate(two, 9, 400) == rate(two, 9, 0) / 2
+    assert rate(two, 9, 900) == pytest.approx(rate(one, 9, 900) / 2)  # at the end, the last rate holds
 
 
 @pytest.mark.parametrize("fused_layers", [[], [0]])
