@@ -37,13 +37,15 @@ def section():
 
 @pytest.fixture(scope="module")
 def study(tiny_model, random_head, tmp_path_factory):
-    """A target, a head that knows its texts by heart, and one recorded table."""
+    """A target, a head that knows one of its two texts by heart, and one recorded table."""
     folder = tmp_path_factory.mktemp("observed")
     target = tiny_model()
     (folder / "models").mkdir()
     (folder / "models/target").symlink_to(target)
     loaded = Loaded(folder / "models", section())
-    (folder / "models/head").symlink_to(learned_head(loaded, random_head, tmp_path_factory.mktemp("learned"), PROMPTS))
+    (folder / "models/head").symlink_to(
+        learned_head(loaded, random_head, tmp_path_factory.mktemp("learned"), PROMPTS[:1])
+    )
     rows = [
         make_prompt("development", name, CONTEXT, 0, ids, "?", "test")
         for name, ids in zip(FAMILIES, PROMPTS, strict=True)
