@@ -99,7 +99,10 @@ def make_metrics(speedup: Sequence[Row], verdict: Mapping[str, Any], ladder: Row
 
     ``best`` is the lossless arm, of all contexts, whose interval begins highest; each context has its own as well.
     """
-    best = {context: best_metrics([row for row in ladder["rows"] if str(row["context"]) == context]) for context in ladder["best"]}
+    best = {
+        context: best_metrics([row for row in ladder["rows"] if str(row["context"]) == context])
+        for context in ladder["best"]
+    }
     rows = {
         row["context"]: row
         for row in speedup
