@@ -14,6 +14,10 @@ import torch.nn.functional as F
 PANEL = 32
 """Weight rows per panel: of 16, 24, 32, 48, 64 and 192, the fastest for 2 to 17 rows on an AVX-512 machine."""
 
+PADDED_ROWS = 5
+"""Rows that a short block is filled up to: oneDNN's code for two or three rows was seen to take 28 and 22 ms for all
+linears of a 135M model where its code for four to six takes 20 (and one row, by panels, 17)."""
+
 ONEDNN_HINT = 2
 """Batch size told to oneDNN when it reorders a weight; from 2 on it chooses one same blocked format."""
 
@@ -89,12 +93,18 @@ def _prepacked(rows: torch.Tensor, stored: torch.Tensor, n_out: int) -> torch.Te
     return product
 
 
+def _padded(rows: torch.Tensor, stored: torch.Tensor, n_out: int) -> torch.Tensor:
+    q = rows.shape[0]
+    return _prepacked(F.pad(rows, (0, 0, 0, max(PADDED_ROWS - q, 0))), stored, n_out)[:q]
+
+
 KERNELS: dict[str, Kernel] = {
     "linear": Kernel("plain", _linear),
     "matvec": Kernel("plain", _matvec, one_row=True),
     "transposed": Kernel("transposed", _matmul),
     "panels": Kernel("panels", _batched),
     "onednn": Kernel("onednn", _prepacked),
+    "padded": Kernel("onednn", _padded),
 }
 
 
