@@ -76,10 +76,11 @@ Chance = Annotated[float, Field(ge=0, le=1)]
 class Weighing(Section):
     """What lookup and model are weighed by before each round; costs are in target steps.
 
-    ``draft_cost`` is one draft forward, ``row_cost`` one more verified row, ``pace`` the tokens per target step that
-    the arm reaches on the whole: what a target step is worth elsewhere. ``model_rate`` is the chance that the model's
-    first token stands, ``lookup_rates`` the chances of a copied token behind a match of 1, 2, 4, 8 and 16 tokens or
-    more; both are where a text begins, and follow what it shows.
+    ``draft_cost`` is one draft forward, ``block_cost`` what verifying more than one row costs at all and ``row_cost``
+    each row beyond the first, ``pace`` the tokens per target step that the arm reaches: what a target step is worth
+    elsewhere. ``model_rate`` is the chance that the model's first token stands, ``lookup_rates`` those of a copied
+    token behind a match of 1, 2, 4, 8 and 16 tokens or more; these three are where a text begins, and follow what it
+    shows. ``next_rate`` is the chance of a model's token behind one that stood.
     """
 
     draft_cost: float = Field(ge=0)
@@ -87,6 +88,8 @@ class Weighing(Section):
     pace: float = Field(ge=1)
     model_rate: Chance
     lookup_rates: list[Chance] = Field(min_length=5, max_length=5)
+    block_cost: float = Field(default=0.0, ge=0)
+    next_rate: Chance = 0.5
 
 
 class HybridDrafter(Section):

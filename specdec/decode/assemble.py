@@ -272,7 +272,9 @@ def _drafter(
 
 def _prices(choice: drafting.Weighing) -> Prices:
     rates = tuple(choice.lookup_rates)
-    return Prices(choice.draft_cost, choice.row_cost, choice.pace, choice.model_rate, rates)
+    return Prices(
+        choice.draft_cost, choice.row_cost, choice.pace, choice.model_rate, rates, choice.block_cost, choice.next_rate
+    )
 
 
 def _lookup(choice: drafting.NgramDrafter, setting: Setting) -> NgramDrafter:

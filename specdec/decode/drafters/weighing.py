@@ -13,8 +13,8 @@ MATCH_STEPS = (1, 2, 4, 8, 16)
 PRIOR_WEIGHT = 4.0
 """Decided tokens that a prior counts for; of 4, 8 and 16, all within 1 % of each other on development texts."""
 
-FADING = 0.99
-"""Share of what was seen that a round leaves: a source that failed is tried again now and then, ten rounds apart."""
+FADING = 0.995
+"""Share of what was seen that a round leaves: a source that failed is tried again now and then, some rounds apart."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,13 @@ class Prices:
     pace: float
     model_rate: float
     lookup_rates: tuple[float, ...]
+    block_cost: float = 0.0
+    next_rate: float = 0.5
+
+    def beyond_plain(self, copied: int, modelled: int) -> float:
+        """Target steps that a round takes beyond a plain one."""
+        rows = copied + modelled
+        return (self.block_cost + self.row_cost * rows if rows else 0.0) + self.draft_cost * modelled
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ class Weighing:
     prices: Prices
     model: Rate = field(init=False)
     lookups: list[Rate] = field(init=False)
+    tokens: float = field(init=False)
+    steps: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.reset()
@@ -75,28 +84,41 @@ class Weighing:
         """A new text: back to the priors."""
         self.model = Rate(self.prices.model_rate)
         self.lookups = [Rate(prior) for prior in self.prices.lookup_rates]
+        self.tokens, self.steps = PRIOR_WEIGHT * self.prices.pace, PRIOR_WEIGHT
+
+    @property
+    def pace(self) -> float:
+        """Tokens per target step in this text: what the time of a step is worth."""
+        return self.tokens / self.steps
 
     def choose(self, matched: int, k: int, model_k: int) -> Plan:
         """The plan with the most to gain over a plain step; ``matched`` tokens stand in front of the copy (0: none).
 
         A draft of ``d`` tokens gains the tokens it is expected to have accepted and costs ``pace`` tokens for each
-        target step that it takes beyond a plain one: time could otherwise be spent at that pace.
+        target step that it takes beyond a plain one: time could otherwise be spent at that pace. A model's token
+        behind one that stood stands with ``next_rate``.
         """
-        p = self.prices
         best, most = Plan(), 0.0
         expected, stands = 0.0, 1.0
         for d in range(1, k + 1 if matched else 1):
             stands *= self.lookup(matched + d - 1).value
             expected += stands
-            gain = expected - p.pace * p.row_cost * d
+            gain = expected - self.pace * self.prices.beyond_plain(d, 0)
             if gain > most:
                 best, most = Plan(copied=d), gain
-        if min(k, model_k) > 0 and self.model.value - p.pace * (p.draft_cost + p.row_cost) > most:
-            best = Plan(modelled=min(k, model_k))
+        expected, stands = 0.0, self.model.value
+        for d in range(1, min(k, model_k) + 1):
+            expected += stands
+            stands *= self.prices.next_rate
+            gain = expected - self.pace * self.prices.beyond_plain(0, d)
+            if gain > most:
+                best, most = Plan(modelled=d), gain
         return best
 
     def learn(self, plan: Plan, matched: int, accepted: int) -> None:
         """``accepted`` tokens of what was planned stood; the next one, if there was one, did not."""
+        self.tokens = FADING * self.tokens + accepted + 1
+        self.steps = FADING * self.steps + 1.0 + self.prices.beyond_plain(plan.copied, plan.modelled)
         for rate in (self.model, *self.lookups):
             rate.fade()
         for index in range(min(accepted + 1, plan.copied)):
