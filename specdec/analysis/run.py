@@ -94,7 +94,7 @@ def documents(
     verdict = verdicts(comparisons["timing"], timed_costs, _contexts(everything, observations), analysis)
     ladder = drafter_ladder(comparisons["timing"], timed_costs, analysis)
     verdict["design"] = frozen_state(design, timing, analysis)
-    version = {"schema_version": SCHEMA_VERSION}
+    version: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
     return {
         "speedup": version
         | {"estimand": analysis.estimand, "confidence": analysis.confidence, "seed": analysis.seed, "rows": speedup},
@@ -102,7 +102,7 @@ def documents(
         "verdict": version | verdict,
         "policies": version | {"contexts": policies},
         "drift": version | {phase: drift(runs[phase]) for phase in runs},
-        "ladder": version | ladder,
+        "ladder": {**version, **ladder},
         "tables": version | study_tables(speedup, {(e["phase"], e["context"], e["arm"]): e for e in costs}, summary),
         "claims": version | {"claims": make_claims(speedup, costs, verdict, summary, policies, ladder)},
         "metrics": make_metrics(speedup, verdict, ladder),

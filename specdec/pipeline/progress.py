@@ -12,6 +12,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from specdec.config.mechanisms import Ladder
+from specdec.config.study import Sweep, Timing
+
 if TYPE_CHECKING:
     from specdec.pipeline.layout import Layout
 
@@ -29,7 +32,12 @@ def plan(layout: "Layout", wanted: set[str], path: Path = PLAN) -> None:
 def _n_generations(layout: "Layout", phase: str) -> int:
     """Generations in one cell: what a cell of another phase is scaled by while none has been seen."""
     study = layout.study
-    section = {"sweep": study.sweep, "timing": study.timing, "mechanisms": study.mechanisms.ladder}[phase]
+    sections: dict[str, Sweep | Timing | Ladder] = {
+        "sweep": study.sweep,
+        "timing": study.timing,
+        "mechanisms": study.mechanisms.ladder,
+    }
+    section = sections[phase]
     return len(section.arms) * 2 * section.blocks * (section.warmups + section.repeats)
 
 

@@ -88,7 +88,7 @@ class ArmRuns:
         for context in self.contexts:
             families = self.families(context)
             for arm, own in arms.items():
-                found += [self._of_family(context, family, arm) | own for family in families]
+                found += [{**self._of_family(context, family, arm), **own} for family in families]
                 found.append({**self._row(context, families, arm), "family": None, **own})
         return found
 
