@@ -21,10 +21,11 @@ Ranks = tuple[int, ...]
 
 
 def tree_candidates(prompts: Sequence[Chains], most_nodes: int) -> Iterator[Tree]:
-    """The best shape of each size up to ``most_nodes`` and each depth; each shape once, chains left out."""
+    """The best shape of each size up to ``most_nodes`` and each depth recorded; each shape once, chains left out."""
     counts = path_counts(prompts)
     seen: set[Tree] = set()
-    for depth in range(1, MOST_LEVELS + 1):
+    deepest = min((chains.k_max for chains in prompts), default=0)
+    for depth in range(1, min(MOST_LEVELS, deepest) + 1):
         for size in SIZES:
             if size > most_nodes:
                 break

@@ -111,6 +111,12 @@ def test_no_tree_is_proposed_beyond_the_known_curve():
     assert max(tree.n_nodes for tree in tree_candidates([chains], FLAT_NODES)) > 6
 
 
+def test_no_tree_is_proposed_deeper_than_the_chains_were_recorded():
+    """Its replay would ask for drafts that nobody wrote down."""
+    shallow = read_chains(observations(k_max=2, n_tokens=60))
+    assert {len(tree.levels) for tree in tree_candidates(shallow, FLAT_NODES)} == {1, 2}
+
+
 def test_the_likeliest_nodes_make_the_tree():
     """Ranks of one text, by hand: 0 follows twice, then 1; behind a 0 comes 0 or 2."""
     counts = path_counts([_ranked([0, 0, 2, 0, 1])])
