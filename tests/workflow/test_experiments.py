@@ -15,11 +15,11 @@ pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
 def test_an_experiment_runs_is_shown_and_comes_back(work):
     """``dvc exp run -S``, ``exp show``, ``exp apply``, ``params diff`` and ``metrics diff``."""
-    said = work.run("dvc", "exp", "run", "-n", "wide", "-S", "analysis.confidence=0.5")
+    said = work.run("dvc", "exp", "run", "-n", "wide", "-S", "analysis.confidence=0.7")
     assert {"analyse", "render"} <= set(rules(said))
     assert_agree(work)
     changed = json.loads(work.run("dvc", "params", "diff", "--json"))
-    assert changed == {"params.yaml": {"analysis.confidence": {"old": 0.95, "new": 0.5, "diff": -0.45}}}
+    assert changed == {"params.yaml": {"analysis.confidence": {"old": 0.95, "new": 0.7, "diff": -0.25}}}
     assert json.loads(work.run("dvc", "metrics", "diff", "--json", "--all"))
     work.run("git", "checkout", "-q", "-f", "main")
     work.run("dvc", "checkout", "-f")
@@ -28,7 +28,7 @@ def test_an_experiment_runs_is_shown_and_comes_back(work):
     assert "wide" in listed
     assert "analysis.confidence" in listed.splitlines()[0]
     work.run("dvc", "exp", "apply", "wide")
-    assert yaml.safe_load((work.folder / "params.yaml").read_text())["analysis"]["confidence"] == 0.5
+    assert yaml.safe_load((work.folder / "params.yaml").read_text())["analysis"]["confidence"] == 0.7
     assert_agree(work)
 
 

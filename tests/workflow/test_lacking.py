@@ -128,7 +128,7 @@ def test_read_only_results_can_be_read_judged_and_reported(work, tmp_path):
     work.edit("report.title", "Not to be written")
     done = read_only(work, "snakemake")
     assert done.returncode == 1
-    assert "Read-only file system" in done.stdout
+    assert "Write-protected output files" in done.stdout
     assert measured(work.snakemake()) == []
     assert_agree(work)
 
@@ -158,7 +158,7 @@ def test_a_zip_download_without_git_runs_and_says_what_is_not_recorded(work, tmp
     output = work.run("snakemake")
     assert "render" in rules(output)
     assert "specdec: results not recorded in DVC: " in output
-    assert "git" in output.split("not recorded in DVC: ")[1].splitlines()[0]
+    assert "outside git" in output.split("not recorded in DVC: ")[1].splitlines()[0]
     work.run("specdec", "export", str(tmp_path / "study.tar.gz"))
     assert "outside git" in work.run("specdec", "import", str(tmp_path / "study.tar.gz"), "--into", str(tmp_path / "o"))
 
