@@ -65,6 +65,6 @@ def _commit() -> str | None:
         return None
     here = Path.cwd()
     if not any((folder / ".git").exists() for folder in (here, *here.parents)):
-        return "this folder is outside git, without which DVC keeps nothing here; `git init`, then run `snakemake` again"
+        return "this folder is outside git, without which DVC keeps nothing; `git init`, then run `snakemake` again"
     lines = (done.stderr or done.stdout).strip().splitlines()
     return f"dvc commit failed ({lines[-1] if lines else f'exit code {done.returncode}'})"
