@@ -148,8 +148,12 @@ def warm_shapes(engine: Engine, committed: Committed, k: int) -> None:
         engine.verifier.compact(committed, judgement)
         engine.verifier.settle(committed, 1)
     engine.drafter.settle(committed)
-    # as after a fully accepted draft: one more token is committed than the drafter has seen
+    # as after a fully accepted draft: one more token is committed than the drafter has seen, and the target has read
+    # all but the last (a feature head reads the target's states)
+    engine.verifier.restore(committed)
+    engine.verifier.score(committed, Draft(committed.anchor, None, "warm"))
     committed.commit([committed.ids[-1]], committed.anchor.clone())
+    engine.verifier.settle(committed, 1)
     engine.drafter.propose(committed, 1, engine.controller)
     engine.drafter.settle(committed)
 

@@ -14,6 +14,7 @@ from specdec.decode.checked import checked
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
 from specdec.measure.observations import write_observations
+from specdec.measure.session import warm_shapes
 from specdec.prompts.rows import make_prompt, write_rows
 
 CONTEXT, NEW_TOKENS, K_MAX = 24, 40, 5
@@ -84,6 +85,19 @@ def test_a_policy_replayed_from_the_chains_is_the_live_run(study, policy, contro
         n_reached += sum(r[1] for r in rounds)
         n_accepted += sum(r[2] for r in rounds)
     assert 0.2 < n_accepted / n_reached < 1.0
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_every_shape_is_warmed_before_a_head_is_timed(study, k):
+    """A head reads the target's states: warming drafts behind a token that the target has read, as a round does."""
+    arm = Arm.model_validate({"drafter": {"kind": "model", "model": "head"}, "controller": {"kind": "fixed", "k": k}})
+    engine = checked(assemble(arm, Loaded(study / "models", section()), max_new_tokens=NEW_TOKENS))
+    committed = engine.prefill(PROMPTS[1])
+    warm_shapes(engine, committed, k)
+    engine.rewind(committed)
+    assert [(r.n_drafted, len(r.emitted)) for r in decode(engine, committed)] == [
+        (drafted, emitted) for drafted, _, _, emitted in live(study, {"kind": "fixed", "k": k}, PROMPTS[1])[0]
+    ]
 
 
 def test_undraftable_ids_have_no_probability(study):

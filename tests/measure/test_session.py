@@ -135,9 +135,9 @@ def test_short_limits_leave_no_room_to_warm_beyond_the_text(max_new_tokens):
 
 
 def test_a_failing_generation_is_a_failed_row_with_null_numbers():
-    """3 forwards warm up K=2; the first generation dies at its first forward and takes no old number over."""
+    """Block lengths and a draft warm up; a later generation dies at its first forward and takes no old number over."""
     device = FakeDevice()
-    engine = stub_engine(device, k=3, fails_at=7)
+    engine = stub_engine(device, k=3, fails_at=8)
     rows = _measure(engine, device)
     assert [r["status"] for r in rows] == ["ok", "failed", "failed", "failed"]
     failed = rows[1]
