@@ -63,8 +63,10 @@ def _commit() -> str | None:
     )
     if done.returncode == 0:
         return None
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    if lines:
+        return f"dvc commit failed ({lines[-1]})"
     here = Path.cwd()
     if not any((folder / ".git").exists() for folder in (here, *here.parents)):
         return "this folder is outside git, without which DVC keeps nothing; `git init`, then run `snakemake` again"
-    lines = (done.stderr or done.stdout).strip().splitlines()
-    return f"dvc commit failed ({lines[-1] if lines else f'exit code {done.returncode}'})"
+    return f"dvc commit failed (exit code {done.returncode})"

@@ -2,6 +2,7 @@
 
 import importlib.util
 import random
+import shutil
 import sys
 
 import pytest
@@ -21,6 +22,7 @@ def benchmark():
 
 def test_two_kills_lose_and_repeat_nothing(benchmark, work):
     work.edit("timing.repeats", 2)
+    shutil.rmtree(work.folder / "results/timing/cells")  # those of one repeat are finished, but of another study
     tally = benchmark.interrupt(work.folder, work.environment, 2, random.Random(5))
     assert len(tally.kills) == 2
     assert tally.clean(), tally
