@@ -2,6 +2,7 @@
 
 import importlib.util
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ TESTS = Path(__file__).resolve().parents[1]
 @pytest.fixture(scope="session")
 def finished_study(tmp_path_factory) -> Path:
     """Results of a simulated study of few families, made by the real analysis; read only."""
+    sys.path.append(str(TESTS / "report"))  # where its neighbours lie
     spec = importlib.util.spec_from_file_location("simulated_results_of_cli", TESTS / "report/simulated_results.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
