@@ -10,6 +10,7 @@ from specdec.report.claims import pointer
 from specdec.report.figure import Drawing, Words, inline
 from specdec.report.inputs import Missing
 from specdec.report.palette import ACCENT, REFERENCE, SERIES
+from specdec.report.sections.rows import text_flags
 from specdec.report.sections.section import Part, Section, Sources
 from specdec.report.table import Column, Row, Table
 
@@ -54,8 +55,7 @@ class Rung:
     @property
     def flags(self) -> tuple[str, ...]:
         """As of a ratio."""
-        lossy = ("lossy",) if self.values.get("lossless") is False else ()
-        return (*lossy, "invalid_text") if self.values.get("text_valid") is False else lossy
+        return text_flags(self.values)
 
     def id(self, *steps: str | int) -> str | None:
         """Claim of one of its numbers, with the interval that claims.json holds; else the row's own value."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specdec.report.claims import pointer
+from specdec.report.sections.rows import text_flags
 from specdec.report.sections.section import Sources
 from specdec.report.table import Column, Row
 
@@ -38,8 +39,7 @@ class Figure:
     @property
     def flags(self) -> tuple[str, ...]:
         """As of a ratio: whether its text is another one, or none."""
-        lossy = ("lossy",) if self.values.get("lossless") is False else ()
-        return (*lossy, "invalid_text") if self.values.get("text_valid") is False else lossy
+        return text_flags(self.values)
 
     def row(self, names: tuple[Column, ...], numbers: tuple[Column, ...]) -> Row:
         """Cells of both kinds of columns; yes and no are words."""

@@ -1,6 +1,6 @@
 """The rows of ``analysis/speedup.json`` and the ids of their numbers, for every section that shows ratios."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,12 @@ from specdec.report.claims import Claims, pointer
 from specdec.report.inputs import Inputs
 
 FILE = "analysis/speedup.json"
+
+
+def text_flags(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """``lossy`` and ``invalid_text`` where the arm's output is not the target's, or is no text at all."""
+    flags = {"lossy": "lossless", "invalid_text": "text_valid"}
+    return tuple(flag for flag, key in flags.items() if row.get(key) is False)
 
 
 @dataclass(frozen=True)
@@ -30,13 +36,8 @@ class Ratio:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """``lossy`` and ``invalid_text`` where the arm's output is not the target's, or is no text at all."""
-        flags = []
-        if self.row.get("lossless") is False:
-            flags.append("lossy")
-        if self.row.get("text_valid") is False:
-            flags.append("invalid_text")
-        return tuple(flags)
+        """See ``text_flags``."""
+        return text_flags(self.row)
 
     def id(self, key: str) -> str | None:
         """Claim id of one of the row's numbers: the analysis' claim, else the row itself, else ``None``."""
