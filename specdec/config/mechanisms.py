@@ -5,7 +5,7 @@ length, so that no study has to spell them out and no two of them can differ in 
 """
 
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -14,7 +14,7 @@ from specdec.config.arms import Arm
 from specdec.config.base import Section
 from specdec.config.drafting import K_MAX
 
-MECHANISMS = (
+MechanismName = Literal[
     "phase_o",
     "diagnosis",
     "relaxed",
@@ -25,7 +25,8 @@ MECHANISMS = (
     "peers",
     "context",
     "shape_twins",
-)
+]
+MECHANISMS: tuple[str, ...] = get_args(MechanismName)
 LADDER = ("phase_o", "relaxed", "all_accept", "draft_free", "attribution")
 """Mechanisms that are arms of one interleaved session, measured as cells."""
 APART = ("graphs", "peers", "context", "shape_twins")
@@ -100,20 +101,7 @@ class Ladder(Section):
 class Mechanisms(Section):
     """What is measured to explain the ratios. ``run`` names the mechanisms; the others are reported as skipped."""
 
-    run: list[
-        Literal[
-            "phase_o",
-            "diagnosis",
-            "relaxed",
-            "all_accept",
-            "draft_free",
-            "graphs",
-            "attribution",
-            "peers",
-            "context",
-            "shape_twins",
-        ]
-    ]
+    run: list[MechanismName]
     ladder: Ladder
     graphs: Graphs
     peers: Peers

@@ -41,8 +41,23 @@ class Schedule(FixedK):
         return min(k, room)
 
 
+class CountsRounds:
+    """What drafters that follow a script share: which round it is, from the first again after a rewind."""
+
+    _round = 0
+
+    def begin(self, committed: Committed) -> None:
+        """Back to the first round."""
+        self._round = 0
+
+    def settle(self, committed: Committed) -> None:
+        """After a rewind, back to the first round."""
+        if committed.n_emitted <= 1:
+            self._round = 0
+
+
 @dataclass
-class ScriptedDrafter:
+class ScriptedDrafter(CountsRounds):
     """Drafts the known text, with the script's mistakes; runs no model.
 
     ``text`` is every emitted token of the reference, the prefill's first. Behind its end nothing is drafted.
@@ -53,11 +68,6 @@ class ScriptedDrafter:
     n_vocabulary: int
     door: Door
     tally: Tally = field(default_factory=Tally)
-    _round: int = 0
-
-    def begin(self, committed: Committed) -> None:
-        """Back to the first round."""
-        self._round = 0
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         """The next ``k`` tokens of the text, one of them wrong if the script says so."""
@@ -67,11 +77,6 @@ class ScriptedDrafter:
         if wrong is not None and wrong < len(tokens):
             tokens[wrong] = another(tokens[wrong], self.n_vocabulary)
         return Draft(self.door.upload(tokens), None, "scripted" if tokens else "none")
-
-    def settle(self, committed: Committed) -> None:
-        """After a rewind, back to the first round."""
-        if committed.n_emitted <= 1:
-            self._round = 0
 
 
 @dataclass

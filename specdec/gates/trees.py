@@ -23,6 +23,7 @@ from specdec.decode.trees import TreeAcceptance, TreeVerifier
 from specdec.gates.exactness import differences, verdict
 from specdec.gates.flips import agreement
 from specdec.gates.result import Check, passed_if
+from specdec.gates.scripted import CountsRounds
 from specdec.gates.subject import Generation, Subject, generate, reference
 from specdec.models.branches import Branches, TreeExecutor
 from specdec.models.door import Door
@@ -36,7 +37,7 @@ RANKS = ((0, 0, 0), (3, 0, 0), (1, 0, 0), (7, 0, 0), (0, 1, 0), (2, 0, 0), (9, 0
 
 
 @dataclass
-class ScriptedTree:
+class ScriptedTree(CountsRounds):
     """Drafts the known text along the path of this round's ranks; every other node is wrong. Runs no model."""
 
     text: Sequence[int]
@@ -44,11 +45,6 @@ class ScriptedTree:
     n_vocabulary: int
     door: Door
     tally: Tally = field(default_factory=Tally)
-    _round: int = 0
-
-    def begin(self, committed: Committed) -> None:
-        """Back to the first round."""
-        self._round = 0
 
     def propose(self, committed: Committed, k: int, rule: ChainRule) -> Draft:
         """The tree, no deeper than the text reaches."""
@@ -65,11 +61,6 @@ class ScriptedTree:
             level = [(true + 1 + rank) % self.n_vocabulary for count in counts for rank in range(count)]
             tokens += [true if index == node else token for index, token in enumerate(level)]
         return Draft(self.door.upload(tokens), None, "scripted", tree)
-
-    def settle(self, committed: Committed) -> None:
-        """After a rewind, back to the first round."""
-        if committed.n_emitted <= 1:
-            self._round = 0
 
 
 def path_of(tree: Tree, ranks: Sequence[int]) -> list[int]:
