@@ -5,7 +5,7 @@ Rows with probes (level ``phases``) split a round into draft, verify, judge and 
 on the *other* families and the family's own counts, so its error is an honest one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame, steps: StepTimes | No
     here = runs[(runs["phase"] == comparison.phase) & (runs["context"] == comparison.context)]
     step_ns = target_steps(headline(here[here["arm"] == comparison.baseline]))
     found = works(probed(here[here["arm"] == comparison.arm]), step_ns)
+    plain = works(probed(here[here["arm"] == comparison.baseline]), step_ns)
     entry: dict[str, Any] = {
         "phase": comparison.phase,
         "context": comparison.context,
@@ -53,7 +54,6 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame, steps: StepTimes | No
     wall = sum(sums.values())
     per_round_ns = {part: value / n_rounds * step for part, value in sums.items()}
     predicted = geometric_mean([work.counts["n_emitted"] / work.wall for work in found])
-    outside = (wall - sums["draft"] - sums["verify"]) * step
     return (
         entry
         | {
@@ -77,7 +77,7 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame, steps: StepTimes | No
             "error": _error(predicted, entry["measured_r"]),
         }
         | _validation(comparison, found)
-        | _from_steps(comparison, counts, outside, entry["measured_r"], steps)
+        | _from_steps(comparison, counts, sums, plain, steps)
         | _what_next(found, counts, sums, predicted, chain=_drafts_chains(comparison, here))
     )
 
@@ -97,12 +97,29 @@ def _validation(comparison: Comparison, found: Sequence[Work]) -> dict[str, Any]
 
 
 def _from_steps(
-    comparison: Comparison, counts: dict[str, float], host_ns: float, measured: float | None, steps: StepTimes | None
+    comparison: Comparison,
+    counts: Mapping[str, float],
+    sums: Mapping[str, float],
+    plain: Sequence[Work],
+    steps: StepTimes | None,
 ) -> dict[str, Any]:
-    """R from the micro-benchmark's forward times, which saw no round; null where it was not run."""
+    """R from the micro-benchmark's forward costs, which saw no round; null where it was not run.
+
+    What a round spends outside forwards comes from the probes: phases that ran no forward, and what no probe saw.
+    """
     executors = {name for family in comparison.families for name in family.cell.arm_rows["executor"].unique()}
     executor = executors.pop() if len(executors) == 1 else ""
-    predicted = steps.predict(executor, comparison.context, counts, host_ns) if steps else None
+    forwards = {
+        "verify": counts["n_verify_forwards"],
+        "draft": counts["n_draft_forwards"] + counts["n_catch_up_forwards"],
+        "settle": counts["n_repair_forwards"],
+    }
+    host = sum(spent for phase, spent in sums.items() if not forwards.get(phase))
+    predicted = None
+    if steps is not None and plain:
+        baseline_host = 1 - sum(work.times["verify"] for work in plain) / sum(work.wall for work in plain)
+        predicted = steps.predict(executor, comparison.context, counts, host, baseline_host)
+    measured = comparison.interval.value if comparison.interval else None
     return {"step_predicted_r": predicted, "step_error": _error(predicted, measured)}
 
 

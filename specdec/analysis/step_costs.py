@@ -16,7 +16,7 @@ from specdec.storage import read_json
 
 @dataclass(frozen=True)
 class StepTimes:
-    """Median forward times in ns as curves over ``q`` by (model, executor, context), and bytes per target step.
+    """Forward costs in target steps as curves over ``q`` by (model, executor, context), and bytes per target step.
 
     ``bandwidth`` is the measured read bandwidth in bytes/s; ``step_bytes`` what a target forward of one token reads, by
     (executor, context).
@@ -36,8 +36,10 @@ class StepTimes:
         names = {name for name, kind, at in self.curves if (kind, at) == (executor, context) and name != "target"}
         return names.pop() if len(names) == 1 else None
 
-    def predict(self, executor: str, context: int, counts: Mapping[str, float], host_ns: float) -> float | None:
-        """R from forwards that were run and single-forward times.
+    def predict(
+        self, executor: str, context: int, counts: Mapping[str, float], host: float, baseline_host: float
+    ) -> float | None:
+        """R from forwards that were run and single-forward costs.
 
         Parameters
         ----------
@@ -45,28 +47,37 @@ class StepTimes:
             Where.
         counts : mapping
             Sums under the names of the run table.
-        host_ns : float
-            Time of the loop outside forwards for all of these rounds.
+        host : float
+            What all of these rounds took outside forwards, in target steps as the rounds' own cells timed them: no time
+            of the benchmark is ever added to one of the cells, between which the machine may have changed its pace.
+        baseline_host : float
+            Share of target-only decoding that is outside forwards; the rest of a target step is ``C(1)``.
 
         Returns
         -------
         float or None
-            ``n_emitted C(1) / (n_draft C_draft(1) + n_verify C(rows) + n_repair C(1) + host)``; None where a model or a
-            number of rows was not benchmarked.
+            ``n_emitted / ((1 - baseline_host) (n_draft C_draft(rows) + n_plain + n_blocks C(rows) + n_repair) + host)``
+            with costs in ``C(1)`` and the mean rows of each kind of forward; None where a model or a number of rows was
+            not benchmarked.
         """
         target = self.curves.get(("target", executor, context))
         n_draft = counts["n_draft_forwards"] + counts["n_catch_up_forwards"]
         name = self.drafter(executor, context) if n_draft else None
         if target is None or not counts["n_verify_forwards"] or (n_draft and name is None):
             return None
-        draft_ns = n_draft * self.curves[name, executor, context].at(1) if name is not None else 0.0
-        rows = counts["n_verify_rows"] / counts["n_verify_forwards"]
+        # a round without a draft verifies one row, or (saved_next) nothing; rounds in vain are more than n_rounds
+        n_drafting = counts["n_rounds"] - counts["n_plain"]
+        n_plain = min(counts["n_plain"], max(0.0, counts["n_verify_forwards"] - n_drafting))
+        n_blocks = counts["n_verify_forwards"] - n_plain
         try:
-            verify_ns = counts["n_verify_forwards"] * target.at(rows)
+            forwards = n_plain + counts["n_repair_forwards"]
+            if n_blocks:
+                forwards += n_blocks * target.at((counts["n_verify_rows"] - n_plain) / n_blocks)
+            if name is not None:
+                forwards += n_draft * self.curves[name, executor, context].at(counts["n_draft_rows"] / n_draft)
         except ValueError:
             return None
-        spent = draft_ns + verify_ns + counts["n_repair_forwards"] * target.at(1) + host_ns
-        return counts["n_emitted"] * target.at(1) / spent
+        return counts["n_emitted"] / ((1 - baseline_host) * forwards + host)
 
 
 def read_step_times(path: Path) -> StepTimes:
@@ -90,7 +101,7 @@ def step_times(content: Mapping[str, Any]) -> StepTimes:
     step_bytes: dict[tuple[str, int], float] = {}
     for row in content["rows"]:
         where = (str(row["model"]), str(row["executor"]), int(row["context"]))
-        points.setdefault(where, {})[float(row["q"])] = float(row["median_ns"])
+        points.setdefault(where, {})[float(row["q"])] = float(row["target_steps"])
         if where[0] == "target" and row["q"] == 1:
             step_bytes[where[1:]] = float(row["n_bytes"])
     curves = {where: Curve.of(mine) for where, mine in points.items()}

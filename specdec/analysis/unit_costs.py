@@ -66,6 +66,8 @@ COUNTS = (
     "n_reached",
     "n_accepted",
     "n_bonus",
+    "n_plain",
+    "n_draft_rows",
     "n_draft_forwards",
     "n_catch_up_forwards",
     "n_repair_forwards",

@@ -19,6 +19,7 @@ from specdec.decode.loaded import Loaded
 from specdec.measure.bandwidth import measure_bandwidth, quartiles, step_bytes
 from specdec.measure.clocks import Clock, clock_for, timed
 from specdec.measure.step_plan import StepPlan
+from specdec.measure.turns import relative_costs
 from specdec.models.executor import Cache, Executor, choices_of, prefill
 from specdec.models.weights import load_architecture
 
@@ -60,9 +61,14 @@ def run(plan: StepPlan, say: Callable[[str], None]) -> dict[str, Any]:
 def step_costs(
     subjects: Sequence[Subject], plan: StepPlan, clock: Clock, section: EngineSection, say: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """Rows ``{model, executor, last_only, context, q, n, median_ns, low_ns, high_ns, n_bytes}`` (quartiles)."""
+    """Rows ``{model, executor, last_only, context, q, n, median_ns, low_ns, high_ns, target_steps, n_bytes}``.
+
+    Low and high are quartiles; ``target_steps`` is the cost in single-token forwards of the target under the same
+    executor, steadied against changes of the machine's pace (``specdec.measure.turns``).
+    """
     rows: list[dict[str, Any]] = []
     order = random.Random(plan.seed)
+    units = {subject.kind: (index, 1) for index, subject in enumerate(subjects) if subject.model == "target"}
     caches = [subject.executor.open(max(plan.contexts) + plan.q_max) for subject in subjects]
     for context in sorted(plan.contexts):
         say(f"step costs: context {context}, {len(subjects)} models, q 1..{plan.q_max}")
@@ -76,8 +82,9 @@ def step_costs(
                 span_ns = _step(subjects[index], caches[index], context, q, clock)
                 if turn:  # the first turn meets every shape for the first time
                     times[index, q].append(span_ns)
+        steps = relative_costs(times, {(index, q): units[subjects[index].kind] for index, q in times})
         for (index, q), values in sorted(times.items()):
-            rows.append(_row(subjects[index], context, q, values))
+            rows.append(_row(subjects[index], context, q, values) | {"target_steps": steps[index, q]})
         for cache in caches:
             cache.rollback(context)
     return rows

@@ -104,9 +104,8 @@ def _counts(arm, n_emitted, rng):
 
 
 def _row(arm, c, phase, context, family, block, number, repeat, level, factor):
-    speculative = arm.k > 0
     draft = arm.draft * c["drafted"] * factor
-    verify = (arm.verify if speculative else 1.0) * c["rounds"] * factor
+    verify = arm.verify * c["rounds"] * factor
     host = arm.host * c["rounds"] * factor
     probes = level == "phases"
     return dict.fromkeys(column.name for column in RUNS) | {
@@ -239,10 +238,24 @@ def changed(runs: pd.DataFrame, where: Callable[[pd.DataFrame], pd.Series], **va
 
 
 def step_costs(verify=1.1, draft=0.2):
-    rows = [
-        {"model": "target", "executor": "static", "context": 256, "q": q, "median_ns": ns, "n_bytes": 5e8}
-        for q, ns in ((1, STEP_NS), (2, verify * STEP_NS), (5, verify * STEP_NS))
+    """The content of ``step_costs.json``: blocks of any length cost ``verify``, drafter forwards ``draft``."""
+    costs = [
+        ("target", 1, 1.0),
+        ("target", 2, verify),
+        ("target", 5, verify),
+        ("drafter", 1, draft),
+        ("drafter", 2, draft),
     ]
-    rows.append({"model": "drafter", "executor": "static", "context": 256, "q": 1, "median_ns": draft * STEP_NS})
-    rows[-1]["n_bytes"] = 1e8
+    rows = [
+        {
+            "model": model,
+            "executor": "static",
+            "context": 256,
+            "q": q,
+            "target_steps": cost,
+            "median_ns": cost * STEP_NS,
+            "n_bytes": 5e8 if model == "target" else 1e8,
+        }
+        for model, q, cost in costs
+    ]
     return {"rows": rows, "bandwidth_bytes_per_s": {"median": 2.5e10}}

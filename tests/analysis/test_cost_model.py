@@ -1,5 +1,7 @@
 """The measured cost split closes on wall time and predicts families it was not fitted to."""
 
+from dataclasses import replace
+
 import pytest
 from simulated_runs import STEP_NS, Machine, SimulatedArm, analysis_settings, simulate, step_costs, target_only
 
@@ -7,6 +9,7 @@ from specdec.analysis.comparison import compare
 from specdec.analysis.cost_model import cost_entry
 from specdec.analysis.round_model import Curve, Scheme, StepCosts, predict, profile_of
 from specdec.analysis.step_costs import step_times
+from specdec.analysis.unit_costs import COUNTS as COUNT_NAMES
 
 ARM = SimulatedArm("draft_k4", k=4, acceptance=0.8, draft=0.2, verify=1.1, host=0.06)
 
@@ -88,8 +91,66 @@ def test_step_costs_measured_apart_predict_the_ratio(runs):
     assert found["step_error"] <= 0.05
 
 
+def test_a_machine_that_changed_its_pace_between_benchmark_and_cells_is_predicted_as_well():
+    """Every cell half as fast again as the benchmark was: costs are in target steps on both sides, host included."""
+    arms = [SimulatedArm("target_only", verify=0.9, host=0.1), replace(ARM, verify=1.0, host=0.3)]
+    runs = simulate(arms, machine=Machine(noise=0.01, family_noise=0.2))
+    for name in ("decode_ns", "draft_ns", "verify_ns", "judge_ns"):
+        runs[name] = (runs[name] * 1.5).round().astype("Int64")
+    found = entry(runs, benchmark(verify=1.0 / 0.9, draft=0.2 / 0.9))
+    assert found["step_error"] <= 0.02
+
+
 def test_wrong_step_costs_show_in_the_error(runs):
     assert entry(runs, benchmark(draft=0.5))["step_error"] > 0.2
+
+
+COUNTS = dict.fromkeys(COUNT_NAMES, 0.0) | {"n_emitted": 50.0, "n_rounds": 20.0, "n_plain": 10.0}
+BENT = {1: 1.0, 2: 1.4, 6: 1.5}
+
+
+def curves(by_model):
+    rows = [
+        {"model": model, "executor": "static", "context": 256, "q": q, "target_steps": cost, "n_bytes": 1}
+        for model, points in by_model.items()
+        for q, cost in points.items()
+    ]
+    return step_times({"rows": rows, "bandwidth_bytes_per_s": {"median": 1.0}})
+
+
+def test_rounds_without_a_draft_cost_one_row_and_not_the_mean_block():
+    """Ten plain rounds and ten blocks of six: 10 x 1.0 + 10 x 1.5; blocks of the mean 3.5 rows would cost 28.75."""
+    counts = COUNTS | {"n_verify_forwards": 20.0, "n_verify_rows": 70.0}
+    assert curves({"target": BENT}).predict("static", 256, counts, 0.0, 0.0) == pytest.approx(50 / 25)
+
+
+def test_saved_next_verifies_nothing_in_a_round_without_a_draft():
+    """Ten blocks of six and a repair of one token after each of 20 rounds, all in shares of a step that is 4 % host."""
+    counts = COUNTS | {"n_verify_forwards": 10.0, "n_verify_rows": 60.0, "n_repair_forwards": 20.0}
+    predicted = curves({"target": BENT}).predict("static", 256, counts, 1.0, 0.04)
+    assert predicted == pytest.approx(50 / (0.96 * (10 * 1.5 + 20 * 1.0) + 1.0))
+
+
+def test_draft_forwards_cost_what_their_rows_cost():
+    counts = COUNTS | {"n_plain": 0.0, "n_verify_forwards": 20.0, "n_verify_rows": 120.0}
+    counts |= {"n_draft_forwards": 30.0, "n_catch_up_forwards": 10.0, "n_draft_rows": 60.0}
+    times = curves({"target": BENT, "drafter": {1: 0.2, 2: 0.4}})
+    assert times.predict("static", 256, counts, 0.0, 0.0) == pytest.approx(50 / (20 * 1.5 + 40 * 0.3))
+
+
+def test_more_rows_than_were_benchmarked_are_not_predicted():
+    counts = COUNTS | {"n_verify_forwards": 20.0, "n_verify_rows": 80.0}
+    assert curves({"target": BENT}).predict("static", 256, counts, 0.0, 0.0) is None
+
+
+def test_a_repair_forward_is_not_counted_as_host_time_as_well():
+    """With repairs the settle phase is a forward: its measured time must not be added to its benchmarked cost."""
+    runs = simulate([target_only(), ARM])
+    mine = runs["arm"] == "draft_k4"
+    runs.loc[mine, "n_repair_forwards"] = runs.loc[mine, "n_rounds"]
+    for name in ("settle_ns", "decode_ns"):
+        runs.loc[mine, name] += runs.loc[mine, "n_rounds"] * STEP_NS
+    assert entry(runs, benchmark())["step_error"] <= 0.02
 
 
 def test_step_costs_know_the_memory_limit():

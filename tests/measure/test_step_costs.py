@@ -92,11 +92,18 @@ def test_models_and_lengths_take_turns_so_that_a_drift_reaches_all(tmp_path):
         launch(ns * (1 + calls[0] // 50))
 
     fake.launch = drifting
-    subjects = [Subject("target", StubExecutor(fake, base), "static", False, lambda c, q: 1) for base in (50, 60)]
+    subjects = [
+        Subject(model, StubExecutor(fake, base), "static", False, lambda c, q: 1)
+        for model, base in (("target", 50), ("drafter", 60))
+    ]
     rows = step_costs(subjects, _plan(tmp_path, contexts=(10,), n_turns=40), slow, engine_section(), lambda line: None)
     costs = [r["median_ns"] for r in rows]
     assert costs[0] < costs[3]
     assert max(costs) < 2 * min(costs)
+    steps = {(r["model"], r["q"]): r["target_steps"] for r in rows}
+    assert steps["target", 1] == 1.0
+    assert steps["drafter", 1] == pytest.approx(61 / 51, rel=0.005)
+    assert steps["drafter", 3] == pytest.approx(63 / 51, rel=0.005)
 
 
 def test_the_bandwidth_is_bytes_over_time_of_the_fastest_kernel():

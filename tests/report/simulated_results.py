@@ -156,6 +156,7 @@ def _step_costs() -> dict[str, Any]:
             "median_ns": round(step * (1 + 0.03 * q) * 1e6),
             "low_ns": round(step * (0.99 + 0.03 * q) * 1e6),
             "high_ns": round(step * (1.02 + 0.03 * q) * 1e6),
+            "target_steps": step * (1 + 0.03 * q) / 41.2,
             "n_bytes": round(step * 13.4e6),
             "bandwidth_share": 0.61,
         }

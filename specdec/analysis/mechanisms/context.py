@@ -45,21 +45,8 @@ def figures(inputs: Inputs) -> Result:
 
 
 def step_rows(steps: Sequence[Row]) -> list[dict[str, Any]]:
-    """Step costs with their cost in target steps (one row of the target, same executor and length)."""
-    unit = {
-        (row["executor"], row["context"]): row["median_ns"]
-        for row in steps
-        if row["model"] == "target" and row["q"] == 1
-    }
-    return [
-        {
-            **row,
-            "what": "step",
-            "status": "measured",
-            "target_steps": row["median_ns"] / unit[row["executor"], row["context"]],
-        }
-        for row in steps
-    ]
+    """Step costs as rows of figures."""
+    return [{**row, "what": "step", "status": "measured"} for row in steps]
 
 
 def step_claims(mechanism: str, steps: Sequence[Row], place: str = "") -> dict[str, dict[str, Any]]:
