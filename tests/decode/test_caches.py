@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from engine_sections import engine_section
 
 from specdec.config.arms import Arm
-from specdec.config.study import EngineSection
 from specdec.decode.assemble import VERIFIERS, assemble
 from specdec.decode.checked import ContractError, checked
 from specdec.decode.loaded import Loaded
@@ -18,15 +18,7 @@ KINDS = ("static", "hf")
 
 
 def section(kind):
-    return EngineSection(
-        device="cpu",
-        dtype="float32",
-        executor=kind,
-        threads=1,
-        prefill_chunk=16,
-        max_new_tokens=40,
-        stop_at_eos=False,
-    )
+    return engine_section(executor=kind, max_new_tokens=40)
 
 
 def ids(n, n_vocabulary=256, seed=0):

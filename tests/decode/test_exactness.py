@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from engine_sections import engine_section
 
 from specdec.config.arms import Arm
-from specdec.config.study import EngineSection
 from specdec.decode.acceptance import GreedyAcceptance, RelaxedAcceptance
 from specdec.decode.assemble import TARGET_ONLY, assemble
 from specdec.decode.checked import checked
@@ -27,15 +27,7 @@ PROMPTS = [ids(20 + seed, seed) for seed in range(N_PROMPTS)]
 @pytest.fixture(scope="module", params=["llama", "qwen2", "qwen3"])
 def loaded(request, tiny_model, derived_model):
     target = tiny_model(request.param)
-    section = EngineSection(
-        device="cpu",
-        dtype="float32",
-        executor="static",
-        threads=1,
-        prefill_chunk=16,
-        max_new_tokens=32,
-        stop_at_eos=True,
-    )
+    section = engine_section(max_new_tokens=32, stop_at_eos=True)
     return Loaded({"target": target, "drafter": derived_model(target, noise=0.06)}, section)
 
 
@@ -65,15 +57,7 @@ def test_ten_of_ten_prompts_are_equal_for_every_k(loaded):
 @pytest.mark.parametrize("chunk", [1, 7, 64])
 def test_drafter_equal_to_target_accepts_everything_however_the_prefill_is_split(tiny_model, chunk, k):
     """Case E7: both arms split the prefill the same way."""
-    section = EngineSection(
-        device="cpu",
-        dtype="float32",
-        executor="static",
-        threads=1,
-        prefill_chunk=chunk,
-        max_new_tokens=24,
-        stop_at_eos=False,
-    )
+    section = engine_section(prefill_chunk=chunk, max_new_tokens=24)
     loaded = Loaded({"target": tiny_model()}, section)
     arm = {"drafter": {"kind": "model", "model": "target"}, "controller": {"kind": "fixed", "k": k}}
     emitted, rounds = text(loaded, arm, PROMPTS[0])
@@ -112,15 +96,7 @@ def test_the_hf_executor_emits_the_same_text(tiny_model, derived_model):
     folders = {"target": target, "drafter": derived_model(target, noise=0.06)}
     texts = []
     for kind in ("static", "hf"):
-        section = EngineSection(
-            device="cpu",
-            dtype="float32",
-            executor=kind,
-            threads=1,
-            prefill_chunk=16,
-            max_new_tokens=24,
-            stop_at_eos=True,
-        )
+        section = engine_section(executor=kind, max_new_tokens=24, stop_at_eos=True)
         loaded = Loaded(folders, section)
         arm = {"drafter": {"kind": "model", "model": "drafter"}, "controller": {"kind": "fixed", "k": 4}}
         texts += [text(loaded, TARGET_ONLY, PROMPTS[1])[0], text(loaded, arm, PROMPTS[1])[0]]

@@ -159,7 +159,7 @@ def test_both_caches_hold_the_committed_tokens_after_every_round():
     assert n_beside > 3, "nothing was accepted: the test proves nothing"
 
 
-@pytest.mark.parametrize("kind", ["static", "packed"])
+@pytest.mark.parametrize("kind", ["static", "packed", "native"])
 @pytest.mark.parametrize("drafter", ["model", "layer_skip", "hybrid"])
 def test_arms_with_trees_run_from_their_parameters(tiny_model, derived_model, kind, drafter):
     pair = TinyPair(tiny_model, derived_model, kind)
@@ -172,7 +172,7 @@ def test_arms_with_trees_run_from_their_parameters(tiny_model, derived_model, ki
 
 def test_transformers_caches_take_no_branches(tiny_model, derived_model):
     pair = TinyPair(tiny_model, derived_model, "hf")
-    with pytest.raises(ModelError, match="executor hf cannot verify branches; use executor static or packed"):
+    with pytest.raises(ModelError, match="executor hf cannot verify branches; use executor static, packed or native"):
         pair.engine(arm_of(tree_from("8")))
 
 

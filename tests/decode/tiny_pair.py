@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from engine_sections import engine_section
 
 from specdec.config.arms import Arm
-from specdec.config.study import EngineSection
 from specdec.decode.assemble import assemble
 from specdec.decode.checked import checked
 from specdec.decode.engine import Engine
@@ -39,15 +39,7 @@ class TinyPair:
     def __init__(self, tiny_model: Callable[..., Path], derived_model: Callable[..., Path], kind: str = "static"):
         target = tiny_model(layers=3, positions=256, seed=1, tied_head=True, scale=0.08)
         folders = {"target": target, "drafter": derived_model(target, noise=0.15, seed=3), "twin": target}
-        self.section = EngineSection(
-            device="cpu",
-            dtype="float32",
-            executor=kind,  # type: ignore[arg-type]
-            threads=1,
-            prefill_chunk=16,
-            max_new_tokens=32,
-            stop_at_eos=True,
-        )
+        self.section = engine_section(executor=kind, max_new_tokens=32, stop_at_eos=True)
         self.loaded = Loaded(folders, self.section)
         self._known: dict[tuple[object, ...], list[int]] = {}
 

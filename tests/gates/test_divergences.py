@@ -4,8 +4,8 @@ import json
 
 import pytest
 import torch
+from engine_sections import engine_section
 
-from specdec.config.study import EngineSection
 from specdec.decode.loaded import Loaded
 from specdec.gates.divergences import nearness, write_divergences
 from specdec.gates.noise import target_only
@@ -16,15 +16,7 @@ from specdec.records.columns import RUNS
 
 CONTEXT = 40
 PROMPT = [ord(character) for character in "once upon a time there was a small model"]
-ENGINE = EngineSection(
-    device="cpu",
-    dtype="float32",
-    executor="static",
-    threads=1,
-    prefill_chunk=16,
-    max_new_tokens=8,
-    stop_at_eos=False,
-)
+ENGINE = engine_section()
 WORDS = {"status": "ok", "phase": "timing", "family": "story", "executor": "static", "probe_level": "off"}
 EMPTY = {"int": 1, "float": 0.0, "str": "", "bool": False}
 

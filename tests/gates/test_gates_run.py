@@ -5,8 +5,9 @@ import shutil
 
 import pytest
 import torch
+from engine_sections import engine_section
 
-from specdec.config.study import Bf16Gate, EngineSection, Gates
+from specdec.config.study import Bf16Gate, Gates
 from specdec.errors import GateFailed, ModelError, RecordError
 from specdec.gates import tokens
 from specdec.gates.result import Check, conclude, guarded, read_result, write_result
@@ -19,16 +20,7 @@ FAMILIES = ["alpha", "beta"]
 
 
 def engine(**changes):
-    values = {
-        "device": "cpu",
-        "dtype": "float32",
-        "executor": "static",
-        "threads": 1,
-        "prefill_chunk": 16,
-        "max_new_tokens": 20,
-        "stop_at_eos": True,
-    }
-    return EngineSection(**(values | changes))
+    return engine_section(**({"max_new_tokens": 20, "stop_at_eos": True} | changes))
 
 
 GATES_SECTION = Gates(

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
+from engine_sections import engine_section
 
 from specdec.config.arms import Arm
-from specdec.config.study import EngineSection
 from specdec.decode.assemble import assemble
 from specdec.decode.controllers import FixedK
 from specdec.decode.loaded import Loaded
@@ -43,15 +43,7 @@ ARMS = {
 
 
 def section(device):
-    return EngineSection(
-        device=device,
-        dtype="float32",
-        executor="static",
-        threads=1,
-        prefill_chunk=64,
-        max_new_tokens=16,
-        stop_at_eos=False,
-    )
+    return engine_section(device=device, prefill_chunk=64, max_new_tokens=16)
 
 
 @pytest.fixture(scope="module")

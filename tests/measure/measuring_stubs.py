@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from engine_sections import engine_section
 
 from specdec.config import Arm
-from specdec.config.study import EngineSection, Timing
+from specdec.config.study import Timing
 from specdec.decode.acceptance import GreedyAcceptance
 from specdec.decode.controllers import FixedK
 from specdec.decode.engine import Engine
@@ -140,19 +141,6 @@ def stub_engine(device: FakeDevice, *, k: int = 0, max_new_tokens: int = 9, **ve
 
 def _next_rows(tokens: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.one_hot((tokens + 1) % N_VOCABULARY, N_VOCABULARY).float()
-
-
-def engine_section(**changes: Any) -> EngineSection:
-    values = {
-        "device": "cpu",
-        "dtype": "float32",
-        "executor": "static",
-        "threads": 1,
-        "prefill_chunk": 64,
-        "max_new_tokens": 9,
-        "stop_at_eos": False,
-    }
-    return EngineSection(**(values | changes))
 
 
 def plain_arm(**changes: Any) -> Arm:

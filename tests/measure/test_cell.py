@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from measuring_stubs import drafting_arm, engine_section, plain_arm, timing_section
+from engine_sections import engine_section
+from measuring_stubs import drafting_arm, plain_arm, timing_section
 
 from specdec.config import Arm
 from specdec.config.study import Sweep

@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
+from engine_sections import engine_section
 
 from specdec.config.arms import Arm
-from specdec.config.study import EngineSection
 from specdec.decode.assemble import assemble
 from specdec.decode.loaded import Loaded
 from specdec.measure.microbench import run
@@ -54,15 +54,7 @@ def test_an_executor_without_choices_has_nulls():
 
 
 def section(executor, dtype="float32"):
-    return EngineSection(
-        device="cpu",
-        dtype=dtype,
-        executor=executor,
-        threads=1,
-        prefill_chunk=64,
-        max_new_tokens=8,
-        stop_at_eos=True,
-    )
+    return engine_section(dtype=dtype, executor=executor, prefill_chunk=64, stop_at_eos=True)
 
 
 def test_packed_says_why_it_falls_back(tiny_model):

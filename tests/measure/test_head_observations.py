@@ -3,12 +3,13 @@
 import pandas as pd
 import pytest
 import torch
+from engine_sections import engine_section
 from learned_head import learned_head
 
 from specdec.analysis.chains import count, read_chains, replay
 from specdec.analysis.policy_words import parse_policy
 from specdec.config.arms import Arm
-from specdec.config.study import EngineSection, Observations
+from specdec.config.study import Observations
 from specdec.decode.assemble import assemble
 from specdec.decode.checked import checked
 from specdec.decode.loaded import Loaded
@@ -25,15 +26,7 @@ PROMPTS = [
 
 
 def section():
-    return EngineSection(
-        device="cpu",
-        dtype="float32",
-        executor="static",
-        threads=1,
-        prefill_chunk=10,
-        max_new_tokens=NEW_TOKENS,
-        stop_at_eos=True,
-    )
+    return engine_section(prefill_chunk=10, max_new_tokens=NEW_TOKENS, stop_at_eos=True)
 
 
 @pytest.fixture(scope="module")

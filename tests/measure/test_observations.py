@@ -6,12 +6,13 @@ import json
 import pandas as pd
 import pytest
 import torch
+from engine_sections import engine_section
 
 from specdec.analysis.chains import count, read_chains, replay
 from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.replay import replayed
 from specdec.config.arms import Arm
-from specdec.config.study import EngineSection, Observations
+from specdec.config.study import Observations
 from specdec.decode.assemble import assemble
 from specdec.decode.checked import checked
 from specdec.decode.loaded import Loaded
@@ -45,15 +46,7 @@ def random_ids(seed, n=CONTEXT):
 
 
 def section(executor="static", stop_at_eos=True):
-    return EngineSection(
-        device="cpu",
-        dtype="float32",
-        executor=executor,
-        threads=1,
-        prefill_chunk=10,
-        max_new_tokens=NEW_TOKENS,
-        stop_at_eos=stop_at_eos,
-    )
+    return engine_section(executor=executor, prefill_chunk=10, max_new_tokens=NEW_TOKENS, stop_at_eos=stop_at_eos)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """The protocol: order of arms, processes, and what two compared arms may differ in."""
 
 import pytest
-from measuring_stubs import drafting_arm, engine_section, plain_arm, session, timing_section
+from engine_sections import engine_section
+from measuring_stubs import drafting_arm, plain_arm, session, timing_section
 
 from specdec.errors import ConfigError
 from specdec.measure.plan import find_baselines, group_visits, plan_visits, require_equal_work

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 import torch
-from measuring_stubs import FakeClock, FakeDevice, engine_section
+from engine_sections import engine_section
+from measuring_stubs import FakeClock, FakeDevice
 
 from specdec.errors import ConfigError
 from specdec.measure.bandwidth import measure_bandwidth, quartiles, step_bytes

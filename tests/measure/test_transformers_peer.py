@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 
 import pytest
+from engine_sections import engine_section
 
-from specdec.config.study import EngineSection
 from specdec.decode.loaded import Loaded
 from specdec.measure.clocks import clock_for
 from specdec.measure.transformers_peer import (
@@ -25,15 +25,7 @@ PROMPT = [72, 101, 108, 108, 111, 32, 119, 111, 114, 108, 100, 33, 72, 101, 108,
 def pair(tiny_model, derived_model):
     target = tiny_model(layers=3, seed=2)
     folders = {"target": target, "drafter": derived_model(target, noise=0.05, seed=3)}
-    section = EngineSection(
-        device="cpu",
-        dtype="float32",
-        executor="static",
-        threads=1,
-        prefill_chunk=64,
-        max_new_tokens=N_NEW,
-        stop_at_eos=False,
-    )
+    section = engine_section(prefill_chunk=64, max_new_tokens=N_NEW)
     loaded = Loaded(folders, section)
     target, drafter = (loaded.executor("hf", name) for name in folders)
     return SimpleNamespace(

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 import torch
+from engine_sections import engine_section
 
 from specdec.analysis.mechanisms.result import Inputs
 from specdec.config import load_study
 from specdec.config.mechanisms import Ladder
-from specdec.config.study import EngineSection
 from specdec.decode.loaded import Loaded
 from specdec.measure.cell import with_divergence
 from specdec.measure.plan import Session, find_baselines, plan_visits
@@ -43,15 +43,7 @@ def ladder_section(**changes):
 
 def open_pair(tiny_model, derived_model):
     target = tiny_model(layers=3, positions=256, seed=1, tied_head=True, scale=0.08)
-    section = EngineSection(
-        device="cpu",
-        dtype="float32",
-        executor="static",
-        threads=1,
-        prefill_chunk=16,
-        max_new_tokens=99,
-        stop_at_eos=True,
-    )
+    section = engine_section(max_new_tokens=99, stop_at_eos=True)
     folders = {"target": target, "drafter": derived_model(target, noise=0.15, seed=3)}
     return Loaded(folders, of_equal_length(section, ladder_section()))
 

@@ -5,30 +5,18 @@ from typing import Any
 
 import pandas as pd
 import torch
+from engine_sections import engine_section
 
 from specdec.analysis.mechanisms.result import Inputs
 from specdec.config.base import Section
 from specdec.config.mechanisms import Ladder, Mechanisms
-from specdec.config.study import Analysis, Checks, EngineSection
+from specdec.config.study import Analysis, Checks
 from specdec.measure.prompt_file import CellPrompt
 from specdec.mechanisms.apart import Setting
 from specdec.storage import sha256_json
 
 CONTEXT = 24
 LABELS = {"schema_version": 1, "study_hash": "s", "fingerprint": "f"}
-
-
-def engine_section(**changes: Any) -> EngineSection:
-    values: dict[str, Any] = {
-        "device": "cpu",
-        "dtype": "float32",
-        "executor": "static",
-        "threads": 1,
-        "prefill_chunk": 64,
-        "max_new_tokens": 8,
-        "stop_at_eos": True,
-    }
-    return EngineSection(**values | changes)
 
 
 def ladder_section(**changes: Any) -> Ladder:
@@ -52,7 +40,7 @@ def setting_of(models: Path, own: Section, **ladder: Any) -> Setting:
     """One seeded prompt of ``CONTEXT`` byte tokens."""
     ids = torch.randint(0, 256, (CONTEXT,), generator=torch.Generator().manual_seed(5)).tolist()
     return Setting(
-        engine=engine_section(),
+        engine=engine_section(prefill_chunk=64, stop_at_eos=True),
         ladder=ladder_section(**ladder),
         own=own,
         models=models,

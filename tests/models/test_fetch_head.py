@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from engine_sections import engine_section
 
 from specdec.config.sources import Head
-from specdec.config.study import EngineSection
 from specdec.decode.loaded import Loaded
 from specdec.errors import ModelError
 from specdec.models.fetch import fetch
@@ -45,15 +45,7 @@ def test_costs_are_derived_from_its_own_shape(fetched):
 
 def test_it_is_opened_by_its_name(fetched):
     target, folder, _ = fetched
-    section = EngineSection(
-        device="cpu",
-        dtype="float32",
-        executor="static",
-        threads=1,
-        prefill_chunk=16,
-        max_new_tokens=8,
-        stop_at_eos=False,
-    )
+    section = engine_section()
     loaded = Loaded({"target": target, "head": folder}, section)
     assert isinstance(loaded.executor("static", "head"), HeadExecutor)
 

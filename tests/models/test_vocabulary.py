@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from engine_sections import engine_section
 
-from specdec.config.study import EngineSection
 from specdec.decode.loaded import Loaded
 from specdec.errors import ModelError
 from specdec.models.door import Door
@@ -86,15 +86,7 @@ def test_a_drafter_that_cannot_read_what_the_target_emits_is_refused(make: Calla
 def test_it_is_refused_when_it_is_opened_before_any_weight_is_read(make: Callable[..., Path]) -> None:
     """The folders hold no weights at all."""
     folders = {"target": make("target", 264, words(250)), "drafter": make("drafter", 240, words(250))}
-    section = EngineSection(
-        device="cpu",
-        dtype="float32",
-        executor="static",
-        threads=1,
-        prefill_chunk=64,
-        max_new_tokens=8,
-        stop_at_eos=False,
-    )
+    section = engine_section(prefill_chunk=64)
     with pytest.raises(ModelError, match="has 240 vocabulary rows"):
         Loaded(folders, section).executor("static", "drafter")
 
