@@ -24,7 +24,9 @@
       place.hidden = false;
       try {
         const options = { ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: { theme: "custom" } };
-        const result = await vegaEmbed(place, coloured(specs[chart.dataset.chart][language]), options);
+        const spec = coloured(specs[chart.dataset.chart][language]);
+        spec.params[0].value = place.clientWidth; // labels and legends share what there is
+        const result = await vegaEmbed(place, spec, options);
         if (turn !== drawing) return result.finalize();
         const svg = place.querySelector("svg");
         svg.setAttribute("aria-hidden", "true"); // the table below says the same in words

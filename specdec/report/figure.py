@@ -14,6 +14,7 @@ import vl_convert
 from altair.utils import schemapi
 from markupsafe import Markup
 
+from specdec.report.axes import LABELS, ROOM
 from specdec.report.claims import Claims
 from specdec.report.language import LANGUAGES, Catalogues
 from specdec.report.palette import GRID, INK, MUTED
@@ -21,6 +22,10 @@ from specdec.report.table import Table
 
 VEGA_LITE = "6.4"
 STATIC_WIDTH = 680
+MEASURED_FONT = "sans-serif"
+"""What widths of static text are measured in: with the page's list of fonts each text takes five times as long.
+
+The converter brings it along (Liberation Sans), with the widths of Arial; the style sheet prints it so."""
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', sans-serif"
 
 Words = Callable[[str], str]
@@ -75,20 +80,32 @@ def _configured(chart: altair.TopLevelMixin) -> dict[str, Any]:
     spec: dict[str, Any] = chart.to_dict(validate=False)
     spec.pop("$schema", None)  # an address that nothing may fetch
     spec["width"] = "container"
+    spec["params"] = [{"name": ROOM, "value": STATIC_WIDTH}]
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     spec["background"] = "transparent"
     axis = {"labelColor": INK, "titleColor": MUTED, "gridColor": GRID, "domainColor": GRID, "tickColor": GRID}
     spec["config"] = {
         "font": FONT,
-        "axis": {**axis, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 190},
-        "legend": {"labelColor": INK, "titleColor": MUTED, "labelFontSize": 12, "titleFontWeight": "normal"},
+        "axis": {**axis, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
+        "axisY": {"labelLimit": {"expr": LABELS}},
+        "axisX": {"labelFlush": False, "labelSeparation": 8},
+        "legend": {
+            "labelColor": INK,
+            "titleColor": MUTED,
+            "labelFontSize": 12,
+            "titleFontWeight": "normal",
+            "columnPadding": 16,  # room for a font wider than the measured one
+            "layout": {"top": {"direction": "vertical", "anchor": "start", "margin": 4}},
+        },
         "view": {"stroke": None},
     }
     return spec
 
 
 def _static(spec: dict[str, Any], prefix: str) -> Markup:
-    svg = vl_convert.vegalite_to_svg({**spec, "width": STATIC_WIDTH}, vl_version=VEGA_LITE)
+    still = {**spec, "width": STATIC_WIDTH, "config": {**spec["config"], "font": MEASURED_FONT}}
+    svg = vl_convert.vegalite_to_svg(still, vl_version=VEGA_LITE)
+    svg = svg.replace(f' font-family="{MEASURED_FONT}"', "")
     # the converter numbers its clip paths over the whole process, and ids must be unique within the page
     numbers: dict[str, str] = {}
     for found in re.findall(r'\bid="([^"]+)"', svg):

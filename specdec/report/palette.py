@@ -37,6 +37,9 @@ COSTS = {
     "host": "#d1a93b",
     "unattributed": "#8b8f92",
 }
+MORE = {"#7f5539": "#c79a78", "#4f9bc7": "#7cc0e8", "#b9679b": "#e09ac6", "#5f7a1f": "#b3d169"}
+"""Further colours of arms, with their counterparts."""
+DARK.update(MORE)
 DARK.update(
     {
         "#b9c4c7": "#5a676c",
@@ -48,5 +51,5 @@ DARK.update(
         "#8b8f92": "#848b8f",
     }
 )
-SERIES = (ACCENT, "#c9703e", "#7a9a4a", "#8c6bb1", FASTER, "#d1a93b")
+SERIES = (ACCENT, "#c9703e", "#7a9a4a", "#8c6bb1", FASTER, "#d1a93b", *MORE)
 """Colours for arms, in order; shapes tell them apart as well."""

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -19,17 +18,17 @@ from specdec.report.sections.ladder import rungs as every_rung
 from specdec.report.sections.mechanism_rows import NAMES, Figure, all_families, figures, skip_reason
 from specdec.report.sections.section import Sources
 from specdec.report.sections.verdict import Card, cards
+from specdec.report.summary import SWAPPED, summary
+from specdec.report.terminal import Terminal
 from specdec.report.units import write
 
-SHOWN = ("phase_o", "all_accept", "draft_free", "relaxed")
-"""Mechanisms whose figures are ratios of the loop with one part swapped; the page has them all."""
 STYLES = {"good": "bold cyan", "bad": "bold red", "unsure": "bold yellow", "missing": "dim"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``specdec show``."""
     parser.add_argument("results", nargs="?", type=Path, default=Path("results"), help="folder with the results")
-    parser.add_argument("--json", action="store_true", help="print verdict.json instead of tables")
+    parser.add_argument("--json", action="store_true", help="print the same as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,12 +40,12 @@ def run(args: argparse.Namespace) -> int:
         If the analysis is missing.
     """
     inputs = read_inputs(args.results)
-    if args.json:
-        print(json.dumps(inputs.document("analysis/verdict.json"), ensure_ascii=False, indent=2, sort_keys=True))
-        return 0
     claims = Claims(inputs.document("analysis/claims.json").get("claims", {}), inputs.documents)
     sources = Sources(inputs, claims)
-    console = Console()
+    if args.json:
+        print(json.dumps(summary(sources), ensure_ascii=False, indent=2, sort_keys=True))
+        return 0
+    console = Terminal()
     found = cards(sources)
     console.print(_verdicts(found, claims))
     for card in found:
@@ -63,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         for rung in rungs:
             if rung.best and (said := rung.id("faster_still")):
                 console.print(Text(f"{rung.values['context']}: {claims(said).value}"), style="dim")
-    swapped = [figure for name in SHOWN for figure in figures(sources, name, all_families)]
+    swapped = [figure for name in SWAPPED for figure in figures(sources, name, all_families)]
     if swapped:
         console.print(_mechanisms(swapped, claims))
     for name in NAMES:

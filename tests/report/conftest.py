@@ -9,6 +9,7 @@ from simulated_results import write_results
 
 from specdec.config.study import Report
 from specdec.report import figure
+from specdec.report import page as page_module
 from specdec.report.run import write_report
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "report"
@@ -27,7 +28,8 @@ def simulated(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def undrawn(monkeypatch) -> None:
-    """Leaves the static drawings out, which take most of the time; for tests that look at other things."""
+    """Leaves the static drawings and Vega out, which take most of the time; for tests that look at other things."""
+    monkeypatch.setattr(page_module, "_vega", lambda: "")
     monkeypatch.setattr(figure, "_static", lambda spec, prefix: Markup("<svg></svg>"))
 
 

@@ -8,7 +8,7 @@ from page_reader import read_page
 from specdec.report.claims import Claims
 from specdec.report.inputs import read_inputs
 from specdec.report.sections.ladder import ladder_section
-from specdec.report.sections.section import Sources
+from specdec.report.sections.section import Note, Sources
 
 
 def section_of(results):
@@ -46,14 +46,17 @@ def test_an_oracle_carries_its_badges(page):
     assert "text invalid" in row.text
 
 
-def test_the_sentence_of_the_analysis_stands_beside_the_levers_of_the_best(simulated):
+def test_what_would_make_the_best_faster_still_is_said_with_the_levers_of_the_analysis(simulated):
     section, claims = section_of(simulated)
-    table = next(part for part in section.parts if part.id == "ladder-levers")
+    said = [part for part in section.parts if isinstance(part, Note)]
     ladder = json.loads((simulated / "analysis/ladder.json").read_text())
     best = [row for row in ladder["rows"] if ladder["best"][str(row["context"])] == row["arm"]]
 
-    said = [record["sentence"] for record in table.records(claims) if record["sentence"]]
-    assert said == [row["faster_still"] for row in best]
+    assert [note.values["arm"] for note in said] == [row["arm"] for row in best]
+    for note, row in zip(said, best, strict=True):
+        numbers = {key: claims(id).value for key, (id, _) in note.numbers.items()}
+        assert {key: numbers[key] for key in row["levers"]} == row["levers"]
+        assert f"{row['arm']} at {numbers['now']:.2f}x" in row["faster_still"]
 
 
 def test_without_the_file_the_section_says_so(results):

@@ -39,10 +39,24 @@ def test_drafters_and_mechanisms_follow_and_a_text_that_means_nothing_says_so(si
     assert "…" not in text
 
 
-def test_json_is_the_verdict_file(simulated, capsys):
-    assert json.loads(shown(capsys, str(simulated), "--json")) == json.loads(
-        (simulated / "analysis/verdict.json").read_text()
-    )
+def test_json_tells_what_the_tables_tell(simulated, capsys):
+    told = json.loads(shown(capsys, str(simulated), "--json"))
+    ladder = json.loads((simulated / "analysis/ladder.json").read_text())
+    oracles = json.loads((simulated / "mechanisms/all_accept.json").read_text())["rows"]
+
+    assert told["verdict"] == json.loads((simulated / "analysis/verdict.json").read_text())
+    assert {(row["context"], row["arm"]) for row in told["cost_split"] if row["phase"] == "timing"} >= {
+        (256, "lookup_k5"),
+        (1024, "lookup_k5"),
+    }
+    for row in told["cost_split"]:
+        assert sum(row["shares"].values()) == pytest.approx(1)
+    assert [row["r_gm"]["value"] for row in told["drafters"]] == [row["r_gm"] for row in ladder["rows"]]
+    assert [row["arm"] for row in told["drafters"] if row["best"]] == [ladder["best"]["256"], ladder["best"]["1024"]]
+    assert {row["r"]["value"] for row in told["mechanisms"] if row["mechanism"] == "all_accept"} <= {
+        row.get("r") for row in oracles
+    }
+    assert told["skipped"] == [{"mechanism": "peers", "reason": "transformers is too old for assistance"}]
 
 
 def test_without_a_cost_model_the_split_is_said_to_be_missing(results, capsys):

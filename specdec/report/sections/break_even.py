@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from specdec.report.axes import top_legend
 from specdec.report.figure import Drawing, Words, inline
 from specdec.report.inputs import Missing
 from specdec.report.palette import MUTED, SERIES
@@ -50,7 +51,8 @@ def _table(id: str, caption: str, found: list[Entry]) -> Table:
                 {
                     **entry.names,
                     **{column.key: entry.id(column.key) for column in NUMBERS},
-                }
+                },
+                entry.flags,
             )
             for entry in found
         ),
@@ -98,20 +100,13 @@ def _draw(records: list[dict[str, Any]], words: Words, contours: dict[Any, Any])
     colour = alt.Color(
         "arm:N",
         scale=alt.Scale(domain=names, range=[SERIES[i % len(SERIES)] for i in range(len(names))]),
-        legend=alt.Legend(orient="top", title=None, columns=4, symbolType="circle"),
+        legend=top_legend(names, symbolType="circle"),
     )
     places = list(dict.fromkeys(entry["place"] for entry in data))
     shape = alt.Shape(
         "place:N",
         scale=alt.Scale(domain=places),
-        legend=alt.Legend(
-            orient="top",
-            title=words("Context"),
-            titleOrient="left",
-            columns=4,
-            symbolFillColor=MUTED,
-            symbolStrokeColor=MUTED,
-        ),
+        legend=top_legend(places, words("Context"), symbolFillColor=MUTED, symbolStrokeColor=MUTED),
     )
     x_title = words("Cost of one draft forward, in target steps")
     x = alt.X("draft_forward_steps:Q", title=x_title, scale=alt.Scale(zero=True))

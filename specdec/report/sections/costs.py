@@ -5,16 +5,20 @@ from typing import Any
 
 import altair as alt
 
+from specdec.report.axes import top_legend
 from specdec.report.claims import Claims, pointer
 from specdec.report.figure import Drawing, Words, inline
 from specdec.report.inputs import Missing
 from specdec.report.palette import COSTS
+from specdec.report.sections.rows import ratios
 from specdec.report.sections.section import Part, Section, Sources
 from specdec.report.table import Column, Row, Table
 
 FILE = "analysis/cost_model.json"
 NAME_COLUMNS = (Column("context", "Context"), Column("phase", "Phase", word=True), Column("arm", "Arm"))
 SHARES = ("draft", "verify", "judge", "settle", "unattributed")
+WHOLE = alt.Scale(domain=[0, 1], clamp=True)
+"""Shares add up to one but for rounding, for which an axis would be lengthened."""
 PER_ROUND = (
     ("c_draft", "Draft"),
     ("c_verify", "Verify"),
@@ -28,11 +32,12 @@ PER_ROUND = (
 
 @dataclass(frozen=True)
 class Entry:
-    """One arm at one context of the cost model; ``place`` is its path in the file."""
+    """One arm at one context of the cost model; ``place`` is its path in the file, ``flags`` are those of its ratio."""
 
     place: tuple[str | int, ...]
     values: dict[str, Any]
     claims: Claims
+    flags: tuple[str, ...] = ()
 
     @property
     def names(self) -> dict[str, str | None]:
@@ -43,6 +48,11 @@ class Entry:
     def measured(self) -> bool:
         """Whether its numbers are not null."""
         return self.values.get("status") == "measured"
+
+    @property
+    def timed(self) -> bool:
+        """Whether it belongs to the confirmatory run, and not to the sweep."""
+        return self.values.get("phase") == "timing"
 
     def id(self, *steps: str) -> str | None:
         """Claim id of one of its numbers; ``None`` where no file holds it or it is null."""
@@ -58,12 +68,22 @@ class Entry:
 def entries(sources: Sources) -> tuple[Entry, ...]:
     """Every entry of the cost model, those of the confirmatory run first."""
     model = sources.inputs.document(FILE)
+    flags = {
+        (phase, ratio.context, ratio.arm): ratio.flags
+        for phase in ("timing", "sweep")
+        for ratio in ratios(sources.inputs, sources.claims, phase)
+    }
     found = [
-        Entry(("contexts", i, "arms", j), values, sources.claims)
+        Entry(
+            ("contexts", i, "arms", j),
+            values,
+            sources.claims,
+            flags.get((values.get("phase"), str(values.get("context")), values.get("arm")), ()),
+        )
         for i, context in enumerate(model["contexts"] if model else [])
         for j, values in enumerate(context["arms"])
     ]
-    return tuple(sorted(found, key=lambda entry: entry.values.get("phase") != "timing"))
+    return tuple(sorted(found, key=lambda entry: not entry.timed))
 
 
 def costs_section(sources: Sources) -> Section:
@@ -87,7 +107,10 @@ def costs_section(sources: Sources) -> Section:
 
 
 def _split(measured: list[Entry]) -> Drawing:
-    rows = tuple(Row({**entry.names, **{share: entry.id("shares", share) for share in SHARES}}) for entry in measured)
+    rows = tuple(
+        Row({**entry.names, **{share: entry.id("shares", share) for share in SHARES}}, entry.flags)
+        for entry in measured
+    )
     table = Table(
         "cost-split-table",
         "Share of wall time by part of the round",
@@ -118,7 +141,7 @@ def _draw_split(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixi
     bars = list(dict.fromkeys(entry["bar"] for entry in data))
     base = alt.Chart(inline(data)).encode(
         y=alt.Y("bar:N", sort=bars, title=None, axis=alt.Axis(domain=False, ticks=False, labelPadding=8)),
-        x=alt.X("share:Q", title=words("Share of wall time"), axis=alt.Axis(format="%", tickCount=5)),
+        x=alt.X("share:Q", title=words("Share of wall time"), axis=alt.Axis(format="%", tickCount=5), scale=WHOLE),
         order=alt.Order("order:Q"),
     )
     drawn: alt.Chart = (
@@ -127,7 +150,7 @@ def _draw_split(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixi
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=[words(share) for share in SHARES], range=[COSTS[share] for share in SHARES]),
-                legend=alt.Legend(orient="top", title=None, columns=3),
+                legend=top_legend([words(share) for share in SHARES]),
             ),
             tooltip=[
                 alt.Tooltip("bar:N", title=words("Arm")),
@@ -162,7 +185,8 @@ def _per_round(measured: list[Entry]) -> Table:
                     **{key: entry.id(key) for key, _ in PER_ROUND},
                     "round_steps": entry.id("round_steps"),
                     "tokens_per_round": entry.id("tokens_per_round"),
-                }
+                },
+                entry.flags,
             )
             for entry in measured
         ),
@@ -184,7 +208,7 @@ def _predicted(measured: list[Entry]) -> Table:
         "predicted-measured",
         "Predicted against measured",
         (*NAME_COLUMNS, *keys),
-        tuple(Row({**entry.names, **{key.key: entry.id(key.key) for key in keys}}) for entry in measured),
+        tuple(Row({**entry.names, **{key.key: entry.id(key.key) for key in keys}}, entry.flags) for entry in measured),
     )
 
 
@@ -223,7 +247,10 @@ def _elasticities(measured: list[Entry]) -> Drawing:
         "elasticities-table",
         "Elasticity of R to each cost",
         (*NAME_COLUMNS, *(Column(cut, cut, "signed") for cut in CUTS)),
-        tuple(Row({**entry.names, **{cut: entry.id("elasticities", cut) for cut in CUTS}}) for entry in measured),
+        tuple(
+            Row({**entry.names, **{cut: entry.id("elasticities", cut) for cut in CUTS}}, entry.flags)
+            for entry in measured
+        ),
     )
     return Drawing(
         "elasticities",
@@ -255,7 +282,7 @@ def _draw_elasticities(records: list[dict[str, Any]], words: Words) -> alt.TopLe
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=[words(cut) for cut in CUTS], range=[COSTS[cut] for cut in CUTS]),
-                legend=alt.Legend(orient="top", title=None, columns=4),
+                legend=top_legend([words(cut) for cut in CUTS]),
             ),
             shape=alt.Shape("part:N", scale=alt.Scale(domain=[words(cut) for cut in CUTS])),
             tooltip=[
@@ -272,6 +299,7 @@ def _draw_elasticities(records: list[dict[str, Any]], words: Words) -> alt.TopLe
 def _what_if(measured: list[Entry]) -> Table:
     keys = (
         Column("measured_r", "Measured R", "ratio"),
+        Column("predicted_r", "R from the split", "ratio"),
         Column("halved_draft_r", "Drafting at half the cost", "ratio"),
         Column("free_draft_r", "Drafting free", "ratio"),
         Column("perfect_acceptance_r", "Everything accepted", "ratio"),
@@ -287,7 +315,8 @@ def _what_if(measured: list[Entry]) -> Table:
                     **{key.key: entry.id(key.key) for key in keys},
                     "best_k": entry.id("best_k", "k"),
                     "best_r": entry.id("best_k", "r"),
-                }
+                },
+                entry.flags,
             )
             for entry in measured
         ),

@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from specdec.report.axes import top_legend
 from specdec.report.claims import pointer
 from specdec.report.figure import Drawing, Words, inline
 from specdec.report.inputs import Missing
@@ -77,12 +78,14 @@ def _chart(visits: list[dict[str, Any]]) -> Drawing:
 
 
 def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
+    data = [{**record, "minutes": record["started_s"] / 60} for record in records]
     contexts = list(dict.fromkeys(record["context"] for record in records))
+    arms = list(dict.fromkeys(record["arm"] for record in records))
     x_title, y_title = words("Minutes since the first repeat"), words("Time per token, of the usual")
-    x = alt.X("started_s:Q", title=x_title, axis=alt.Axis(labelExpr="format(datum.value / 60, '.1~f')"))
+    x = alt.X("minutes:Q", title=x_title)
     one = alt.Chart(inline([{"one": 1}])).mark_rule(color=REFERENCE, strokeDash=[4, 3]).encode(y=alt.Y("one:Q"))
     points = (
-        alt.Chart(inline(records))
+        alt.Chart(inline(data))
         .mark_point(filled=True, size=48, opacity=0.85)
         .encode(
             x=x,
@@ -90,9 +93,9 @@ def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
             color=alt.Color(
                 "context:N",
                 scale=alt.Scale(domain=contexts, range=[SERIES[i % len(SERIES)] for i in range(len(contexts))]),
-                legend=alt.Legend(orient="top", title=words("Context"), titleOrient="left", symbolType="circle"),
+                legend=top_legend(contexts, words("Context"), symbolType="circle"),
             ),
-            shape=alt.Shape("arm:N", legend=alt.Legend(orient="top", title=words("Arm"), titleOrient="left")),
+            shape=alt.Shape("arm:N", legend=top_legend(arms, words("Arm"))),
             tooltip=[
                 alt.Tooltip("family:N", title=words("Family")),
                 alt.Tooltip("arm:N", title=words("Arm")),

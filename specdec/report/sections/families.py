@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from specdec.report.axes import ratio_axis, ratio_scale
 from specdec.report.figure import Drawing, Words, inline
 from specdec.report.inputs import Missing
 from specdec.report.palette import EXCLUDED, FASTER, INK, REFERENCE, SLOWER
@@ -85,12 +86,13 @@ def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
         if record["r"] is not None
     ]
     order = [record["family"] for record in data]
+    shown = [record[key] for record in data for key in ("r", "r_low", "r_high")]
     x_title = words("R (log scale)")
     x = alt.X(
         "r:Q",
         title=x_title,
-        scale=alt.Scale(type="log", nice=False, domain=_domain(data)),
-        axis=alt.Axis(tickCount=6, format=".2f"),
+        scale=ratio_scale(shown),
+        axis=ratio_axis(shown),
     )
     y = alt.Y("family:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False))
     tooltip = [
@@ -128,9 +130,3 @@ def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
     some_excluded = any(not record["valid"] for record in data)
     layers = [one, interval, *([excluded] if some_excluded else []), valid]
     return alt.layer(*layers).properties(height=max(120, 24 * len(data)))
-
-
-def _domain(data: list[dict[str, Any]]) -> list[float]:
-    """The axis always shows 1, with some room on both sides."""
-    shown = [record[key] for record in data for key in ("r", "r_low", "r_high") if record[key] is not None]
-    return [min([1.0, *shown]) * 0.94, max([1.0, *shown]) * 1.06]

@@ -6,12 +6,14 @@ from typing import Any
 
 import altair as alt
 
+from specdec.report.axes import ratio_axis, ratio_scale, top_legend
 from specdec.report.claims import pointer
 from specdec.report.figure import Drawing, Words, inline
 from specdec.report.inputs import Missing
-from specdec.report.palette import ACCENT, REFERENCE, SERIES
+from specdec.report.palette import ACCENT, FLAG, MUTED, REFERENCE, SERIES
+from specdec.report.sections.costs import entries
 from specdec.report.sections.rows import text_flags
-from specdec.report.sections.section import Part, Section, Sources
+from specdec.report.sections.section import Note, Part, Section, Sources
 from specdec.report.table import Column, Row, Table
 
 FILE = "analysis/ladder.json"
@@ -34,6 +36,11 @@ LEVERS = (
     Column("flat_verify", "Blocks at one token's price", "ratio"),
     Column("free_host", "No time outside the models", "ratio"),
     Column("perfect_acceptance", "Everything accepted", "ratio"),
+)
+STILL = (
+    "%(arm)s, the best lossless arm at context %(context)s, has R %(now)s by the cost model. It would have "
+    "%(perfect_acceptance)s with every draft token accepted, %(flat_verify)s with blocks verified at the price of one "
+    "token, %(free_host)s with no time outside the models and %(halved_draft)s with drafting at half the cost."
 )
 
 
@@ -68,7 +75,7 @@ def ladder_section(sources: Sources) -> Section:
     found = tuple(rungs(sources))
     parts: tuple[Part, ...] = (Missing(FILE, "Not measured: %(file)s holds no drafter."),)
     if found:
-        parts = (_ratios(found), *_depths(found), _levers(found), _families(found))
+        parts = (_ratios(found), *_depths(found), *_faster_still(found), _levers(found), _families(found))
     return Section(
         "ladder",
         "Drafters side by side",
@@ -103,20 +110,22 @@ def _ratios(rungs: tuple[Rung, ...]) -> Drawing:
 
 
 def _draw_ratios(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
-    data = [{**record, "bar": f"{record['context']} · {record['arm']}"} for record in records]
-    data = [record for record in data if record["r_gm"] is not None]
+    kinds = [words("the target's own text"), words("text differs or means nothing")]
+    data = [
+        {**record, "bar": f"{record['context']} · {record['arm']}", "marked": kinds[bool(record["flags"])]}
+        for record in records
+        if record["r_gm"] is not None
+    ]
     bars = [record["bar"] for record in data]
-    keys = ("r_gm", "r_gm_low", "r_gm_high", "r_gm_no_loops")
-    ends = [record[key] for record in data for key in keys if record[key] is not None]
+    shown = [record[key] for record in data for key in ("r_gm", "r_gm_low", "r_gm_high", "r_gm_no_loops")]
     x_title = words("R (log scale)")
-    scale = alt.Scale(type="log", nice=False, domain=[min([1.0, *ends]) * 0.94, max([1.0, *ends]) * 1.06])
+    scale, axis = ratio_scale(shown), ratio_axis(shown)
     y = alt.Y("bar:N", sort=bars, title=None, axis=alt.Axis(domain=False, ticks=False))
-    axis = alt.Axis(tickCount=6, format=".2f")
     base = alt.Chart(inline(data))
     one = alt.Chart(inline([{"one": 1}])).mark_rule(color=REFERENCE, strokeDash=[4, 3]).encode(x=alt.X("one:Q"))
     interval = (
         base.transform_filter("datum.r_gm_low != null && datum.r_gm_high != null")
-        .mark_rule(strokeWidth=2.5, color=ACCENT, opacity=0.55)
+        .mark_rule(strokeWidth=2.5, color=MUTED)
         .encode(x=alt.X("r_gm_low:Q", title=x_title), x2="r_gm_high:Q", y=y)
     )
     tooltip = [
@@ -124,13 +133,15 @@ def _draw_ratios(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMix
         alt.Tooltip("r_gm:Q", title="R", format=".3f"),
         alt.Tooltip("r_gm_no_loops:Q", title=words("R without looping answers"), format=".3f"),
     ]
-    every = base.mark_point(filled=True, opacity=1, size=85, color=ACCENT).encode(
-        x=alt.X("r_gm:Q", title=x_title, scale=scale, axis=axis), y=y, tooltip=tooltip
+    colour = alt.Color("marked:N", scale=alt.Scale(domain=kinds, range=[ACCENT, FLAG]), legend=top_legend(kinds))
+    shape = alt.Shape("marked:N", scale=alt.Scale(domain=kinds, range=["circle", "diamond"]))
+    every = base.mark_point(filled=True, opacity=1, size=85).encode(
+        x=alt.X("r_gm:Q", title=x_title, scale=scale, axis=axis), y=y, color=colour, shape=shape, tooltip=tooltip
     )
     steady = (
         base.transform_filter("datum.r_gm_no_loops != null")
-        .mark_point(filled=False, size=130, strokeWidth=2, color=ACCENT)
-        .encode(x=alt.X("r_gm_no_loops:Q", title=x_title, scale=scale), y=y, tooltip=tooltip)
+        .mark_point(filled=False, size=190, strokeWidth=2)
+        .encode(x=alt.X("r_gm_no_loops:Q", title=x_title, scale=scale), y=y, color=colour, shape=shape, tooltip=tooltip)
     )
     return alt.layer(one, interval, steady, every).properties(height=max(90, 26 * len(data)))
 
@@ -173,7 +184,7 @@ def _draw_depths(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMix
         color=alt.Color(
             "who:N",
             scale=alt.Scale(domain=names, range=[SERIES[i % len(SERIES)] for i in range(len(names))]),
-            legend=alt.Legend(orient="top", title=None, columns=3, symbolType="circle"),
+            legend=top_legend(names, symbolType="circle"),
         ),
     )
     points = base.mark_point(filled=True, opacity=1, size=45).encode(
@@ -188,22 +199,26 @@ def _draw_depths(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMix
     return alt.layer(base.mark_line(strokeWidth=1.8), points).properties(height=260)
 
 
+def _faster_still(rungs: tuple[Rung, ...]) -> list[Part]:
+    """In words, of the best arm of each context: what the cost model gives it, and what each lever would."""
+    costs = {(entry.names["context"], entry.names["arm"]): entry for entry in entries(rungs[0].sources) if entry.timed}
+    notes: list[Part] = []
+    for rung in rungs:
+        cost = costs.get((rung.names["context"], rung.names["arm"]))
+        ids = {lever.key: rung.id("levers", lever.key) for lever in LEVERS}
+        ids["now"] = cost.id("predicted_r") if cost else None
+        numbers = {key: (id, "ratio") for key, id in ids.items() if id is not None and rung.sources.claims(id).known}
+        if rung.best and len(numbers) == len(ids):
+            notes.append(Note(STILL, "plain", {key: rung.names[key] for key in ("context", "arm")}, numbers))
+    return notes
+
+
 def _levers(rungs: tuple[Rung, ...]) -> Table:
     return Table(
         "ladder-levers",
         "What would make it faster still: R with one lever pulled (from the cost model, not measured)",
-        (CONTEXT, ARM, *LEVERS, Column("sentence", "Of the best, in words", said=True)),
-        tuple(
-            Row(
-                {
-                    **rung.names,
-                    **{c.key: rung.id("levers", c.key) for c in LEVERS},
-                    "sentence": rung.id("faster_still") if rung.best else None,
-                },
-                rung.flags,
-            )
-            for rung in rungs
-        ),
+        (CONTEXT, ARM, *LEVERS),
+        tuple(Row({**rung.names, **{c.key: rung.id("levers", c.key) for c in LEVERS}}, rung.flags) for rung in rungs),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import altair as alt
 
+from specdec.report.axes import ratio_axis, ratio_scale, top_legend
 from specdec.report.figure import Words, inline
 from specdec.report.palette import ACCENT, COSTS, FLAG, INK, MUTED, REFERENCE, SERIES
 
@@ -39,13 +40,10 @@ def ratio_dots(records: Records, words: Words) -> alt.TopLevelMixin:
     ]
     bars = list(dict.fromkeys(record["bar"] for record in data))
     x_title = words("R (log scale)")
-    ends = [record[key] for record in data for key in ("r", "r_low", "r_high") if record[key] is not None]
-    domain = [min([1.0, *ends]) * 0.94, max([1.0, *ends]) * 1.06]
-    scale = alt.Scale(type="log", nice=False, domain=domain)
-    x = alt.X("r:Q", title=x_title, scale=scale, axis=alt.Axis(tickCount=6, format=".2f"))
+    shown = [record[key] for record in data for key in ("r", "r_low", "r_high")]
+    x = alt.X("r:Q", title=x_title, scale=ratio_scale(shown), axis=ratio_axis(shown))
     y = alt.Y("bar:N", sort=bars, title=None, axis=alt.Axis(domain=False, ticks=False))
     kinds = [words("the target's own text"), words("text differs or means nothing")]
-    legend = alt.Legend(orient="top", title=None, labelLimit=330)
     base = alt.Chart(inline(data))
     one = alt.Chart(inline([{"one": 1}])).mark_rule(color=REFERENCE, strokeDash=[4, 3]).encode(x=alt.X("one:Q"))
     interval = (
@@ -56,7 +54,7 @@ def ratio_dots(records: Records, words: Words) -> alt.TopLevelMixin:
     points = base.mark_point(filled=True, opacity=1, size=95).encode(
         x=x,
         y=y,
-        color=alt.Color("marked:N", scale=alt.Scale(domain=kinds, range=[ACCENT, FLAG]), legend=legend),
+        color=alt.Color("marked:N", scale=alt.Scale(domain=kinds, range=[ACCENT, FLAG]), legend=top_legend(kinds)),
         shape=alt.Shape("marked:N", scale=alt.Scale(domain=kinds, range=["circle", "diamond"])),
         tooltip=[alt.Tooltip("bar:N", title=words("Arm")), alt.Tooltip("r:Q", title="R", format=".3f")],
     )
@@ -159,7 +157,7 @@ def _curves(
         color=alt.Color(
             f"{series}:N",
             scale=alt.Scale(domain=names, range=[SERIES[i % len(SERIES)] for i in range(len(names))]),
-            legend=alt.Legend(orient="top", title=None, columns=2, labelLimit=330, symbolType="circle"),
+            legend=top_legend(names, symbolType="circle"),
         ),
     )
     points = base.mark_point(filled=True, size=52, opacity=1).encode(

@@ -4,11 +4,12 @@ from typing import Any
 
 import altair as alt
 
+from specdec.report.axes import top_legend
 from specdec.report.claims import pointer
 from specdec.report.figure import Drawing, Words, inline
 from specdec.report.inputs import Missing
 from specdec.report.palette import FASTER, INK, SERIES
-from specdec.report.sections.section import Part, Section, Sources
+from specdec.report.sections.section import Note, Part, Section, Sources
 from specdec.report.table import Column, Row, Table
 
 FILE = "analysis/policies.json"
@@ -18,6 +19,17 @@ NUMBERS = (
     Column("n_verify_forwards", "Target forwards", "count"),
     Column("n_draft_forwards", "Draft forwards", "count"),
 )
+TREE_NUMBERS = (NUMBERS[0], NUMBERS[2], Column("n_verify_rows", "Rows verified", "count"), NUMBERS[3])
+SHOWN_TREES = 6
+"""Shapes in the table; the file has them all."""
+PAYS = (
+    "Verifying several continuations at once would pay at context %(context)s: %(tree)s would be %(gain)s times as "
+    "fast as the best chain, %(chain)s. A shape names the children of each node, levels parted by slashes."
+)
+PAYS_NOT = (
+    "Verifying several continuations at once would not pay at context %(context)s: the best shape, %(tree)s, would run "
+    "at %(gain)s times the speed of the best chain, %(chain)s."
+)
 
 
 def policies_section(sources: Sources) -> Section:
@@ -26,7 +38,7 @@ def policies_section(sources: Sources) -> Section:
     parts: list[Part] = []
     for index, context in enumerate(policies.get("contexts", []) if policies else []):
         if context.get("policies"):
-            parts.append(_plane(index, context))
+            parts += [_plane(index, context), *_trees(index, context)]
         else:
             parts.append(Missing(FILE, "Not measured: %(file)s holds no policy for a context."))
     if not parts:
@@ -75,6 +87,31 @@ def _plane(index: int, context: dict[str, Any]) -> Drawing:
     )
 
 
+def _trees(index: int, context: dict[str, Any]) -> list[Part]:
+    """Whether a draft that branches pays, and the best shapes below the best chain; nothing where none was replayed."""
+    trees = context.get("trees") or {}
+    candidates = trees.get("candidates") or []
+    if not candidates:
+        return []
+    names = {"context": str(context.get("context")), "chain": str(context.get("best")), "tree": str(trees["best"])}
+    chains = [i for i, policy in enumerate(context["policies"]) if policy.get("policy") == context.get("best")]
+    places: list[tuple[str | int, ...]] = [("contexts", index, "policies", i) for i in chains]
+    places += [("contexts", index, "trees", "candidates", i) for i in range(min(SHOWN_TREES, len(candidates)))]
+    policies = [context["policies"][i] for i in chains] + candidates[:SHOWN_TREES]
+    table = Table(
+        f"trees-{names['context']}",
+        "Drafts that branch, replayed at context %(context)s: the best shapes, below the best chain",
+        (Column("policy", "Policy"), *TREE_NUMBERS),
+        tuple(
+            Row({"policy": str(policy["policy"]), **{c.key: pointer(FILE, *place, c.key) for c in TREE_NUMBERS}})
+            for place, policy in zip(places, policies, strict=True)
+        ),
+        {"context": names["context"]},
+    )
+    gain = {"gain": (pointer(FILE, "contexts", index, "trees", "gain_over_chain"), "ratio")}
+    return [Note(PAYS if trees.get("pays") else PAYS_NOT, "plain", names, gain), table]
+
+
 def _draw(records: list[dict[str, Any]], words: Words, best: str) -> alt.TopLevelMixin:
     data = [{**record, "kind": str(record["policy"]).partition("=")[0]} for record in records]
     kinds = list(dict.fromkeys(record["kind"] for record in data))
@@ -88,7 +125,7 @@ def _draw(records: list[dict[str, Any]], words: Words, best: str) -> alt.TopLeve
         color=alt.Color(
             "kind:N",
             scale=alt.Scale(domain=kinds, range=colours),
-            legend=alt.Legend(orient="top", title=None, columns=4, symbolType="circle"),
+            legend=top_legend(kinds, symbolType="circle"),
         ),
         shape=alt.condition("datum.kind == 'perfect stop'", alt.value("diamond"), alt.value("circle")),
         tooltip=[

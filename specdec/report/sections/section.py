@@ -15,11 +15,15 @@ from specdec.report.table import Table
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence from the catalogues, with values. ``tone``: plain, good, bad, unsure, missing."""
+    """A sentence from the catalogues. ``tone``: plain, good, bad, unsure, missing.
+
+    ``values`` are names; ``numbers`` are claim ids, each with the unit in which it is written.
+    """
 
     text: str
     tone: str = "plain"
     values: Mapping[str, object] = field(default_factory=dict)
+    numbers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from specdec.report.axes import top_legend
 from specdec.report.claims import pointer
 from specdec.report.figure import Drawing, Words, inline
 from specdec.report.inputs import Missing
@@ -31,7 +32,7 @@ def steps_section(sources: Sources) -> Section:
         parts = [_chart(costs["rows"]), Block("facts", Facts("Memory", _bandwidth(sources)))]
     return Section(
         "steps",
-        "Mechanism: one forward by its rows",
+        "One forward, by its rows",
         "Verification pays because a forward over several rows reads the weights once. The flatter the target's line, "
         "the cheaper it is to judge many draft tokens at once.",
         tuple(parts),
@@ -75,7 +76,7 @@ def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
         color=alt.Color(
             "who:N",
             scale=alt.Scale(domain=names, range=[SERIES[i % len(SERIES)] for i in range(len(names))]),
-            legend=alt.Legend(orient="top", title=None, columns=3, symbolType="circle"),
+            legend=top_legend(names, symbolType="circle"),
         ),
         detail="context:N",
     )
@@ -84,7 +85,8 @@ def _draw(records: list[dict[str, Any]], words: Words) -> alt.TopLevelMixin:
         title=words("Time of one forward, ms"),
         axis=alt.Axis(labelExpr="format(datum.value / 1e6, '~r')"),
     )
-    context = alt.Legend(orient="top", title=words("Context"), titleOrient="left", symbolStrokeColor=MUTED)
+    contexts = list(dict.fromkeys(str(record["context"]) for record in data))
+    context = top_legend(contexts, words("Context"), symbolStrokeColor=MUTED)
     line = base.mark_line(strokeWidth=1.8).encode(
         y=time, strokeDash=alt.StrokeDash("context:N", sort=None, legend=context)
     )

@@ -61,11 +61,7 @@ def cards(sources: Sources) -> tuple[Card, ...]:
     """One card per context of ``verdict.json``."""
     verdict = sources.inputs.document(FILE)
     timed = {(r.context, r.arm): r for r in ratios(sources.inputs, sources.claims, "timing")}
-    costs = {
-        (str(entry.names["context"]), str(entry.names["arm"])): entry
-        for entry in entries(sources)
-        if entry.names["phase"] == "timing"
-    }
+    costs = {(str(entry.names["context"]), str(entry.names["arm"])): entry for entry in entries(sources) if entry.timed}
     return tuple(_card(sources, verdict, index, timed, costs) for index in range(len(verdict.get("contexts", []))))
 
 

@@ -35,6 +35,7 @@ class Why:
     tokens_per_round: str | None
     first: Share | None
     second: Share | None
+    model_r: str | None
     halved_draft: str | None
     perfect_acceptance: str | None
 
@@ -45,7 +46,7 @@ def why(verdict: dict[str, Any], cost: Entry | None) -> Why:
     # what follows the colon repeats numbers that the page shows elsewhere
     reason = str(said).partition(":")[0] if said else None
     if cost is None or not cost.measured:
-        return Why(reason, None, None, None, None, None, None)
+        return Why(reason, None, None, None, None, None, None, None)
     found = [Share(PART_NAMES[part], id) for part in _largest_first(cost) if (id := cost.id("shares", part))]
     return Why(
         reason,
@@ -53,6 +54,7 @@ def why(verdict: dict[str, Any], cost: Entry | None) -> Why:
         cost.id("tokens_per_round"),
         found[0] if found else None,
         found[1] if len(found) > 1 else None,
+        cost.id("predicted_r"),
         cost.id("halved_draft_r") if cost.id("draft_forward_steps") else None,
         cost.id("perfect_acceptance_r"),
     )
