@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from specdec.config.base import Section
 from specdec.config.load import parse, read_yaml
@@ -38,20 +38,30 @@ class FeatureHeadDrafter(Section):
     n_vocabulary: int = Field(ge=16)
 
 
-class Training(Section):
-    """How weights are fitted: AdamW with a warm-up and ``cycles`` cosine decays, each from half the rate before.
+class Stage(Section):
+    """One fall of the learning rate, from ``learning_rate`` to nearly nothing, over ``n_shards`` from ``first_shard``.
 
-    ``visits`` are answer tokens seen in all, repetitions included; ``depths`` are the draft steps unrolled: the loss of
-    depth ``d`` weighs ``depth_decay ** (d - 1)``. So many evaluations as ``patience`` says without a better
-    acceptance end the training.
+    ``visits`` are answer tokens seen, repetitions included. A stage goes on from the best weights of those before, so
+    that more data do not cost a whole training again.
+    """
+
+    first_shard: int = Field(ge=0)
+    n_shards: int = Field(ge=1)
+    visits: int = Field(ge=1)
+    learning_rate: float = Field(gt=0)
+
+
+class Training(Section):
+    """How weights are fitted: stages of AdamW, each with a warm-up and a cosine decay.
+
+    ``depths`` are the draft steps unrolled: the loss of depth ``d`` weighs ``depth_decay ** (d - 1)``. So many
+    evaluations as ``patience`` says without a better acceptance end a stage.
     """
 
     depths: int = Field(ge=1)
     depth_decay: float = Field(gt=0, le=1)
     texts_per_step: int = Field(ge=1)
-    visits: int = Field(ge=1)
-    cycles: int = Field(ge=1)
-    learning_rate: float = Field(gt=0)
+    stages: list[Stage] = Field(min_length=1)
     warmup_steps: int = Field(ge=0)
     weight_decay: float = Field(ge=0)
     evaluate_every: int = Field(ge=1)
@@ -66,6 +76,17 @@ class Recipe(Section):
     data: Data
     drafter: FeatureHeadDrafter
     training: Training
+
+    @model_validator(mode="after")
+    def _shards_exist(self) -> "Recipe":
+        for number, stage in enumerate(self.training.stages):
+            last = stage.first_shard + stage.n_shards
+            if last > self.data.n_shards:
+                raise ValueError(
+                    f"training.stages.{number}: reads {last} shards, but data.n_shards is {self.data.n_shards}; "
+                    f"raise that or read fewer"
+                )
+        return self
 
 
 def load_recipe(path: Path) -> Recipe:

@@ -7,7 +7,7 @@ import torch
 
 from specdec.config.recipe import Recipe
 from specdec.prompts.families.training import TRAINING
-from specdec.training.fit import Progress
+from specdec.training.progress import Progress
 from specdec.training.shards import Shard, read_tokens
 
 LICENSE = "Apache-2.0"

@@ -6,24 +6,20 @@ Everything that a step needs follows from the recipe and the step's number, so a
 last evaluation as if nothing had happened.
 """
 
-import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
 
-from specdec.config.recipe import Training
-from specdec.storage import replacing
+from specdec.config.recipe import Stage, Training
 from specdec.training.examples import Examples, load, schedule
 from specdec.training.forms import Form
 from specdec.training.judge import judge
+from specdec.training.progress import Progress, keep_best, keep_state, read_best, resume
 from specdec.training.shards import Shard
 from specdec.training.vocabulary import union
 
@@ -32,25 +28,13 @@ K_JUDGED = 3
 
 MOST_GRADIENT = 1.0
 LAST_RATE = 0.05
-STATE, BEST = "state.safetensors", "best.safetensors"
-
-
-@dataclass
-class Progress:
-    """Where a training stands; ``curve`` has one row per evaluation."""
-
-    step: int = 0
-    visits: int = 0
-    seconds: float = 0.0
-    best: float = 0.0
-    best_step: int = 0
-    finished: bool = False
-    curve: list[dict[str, Any]] = field(default_factory=list)
 
 
 def fit(
     form: Form,
     training: Training,
+    stage: Stage,
+    before: Progress,
     vocabulary: torch.Tensor,
     seen: Sequence[Shard],
     unseen: Sequence[Shard],
@@ -58,9 +42,9 @@ def fit(
     say: Callable[[str], None],
     device: torch.device,
 ) -> Progress:
-    """Fit ``form`` in place and leave it with its best weights.
+    """Fit ``form``, which stands where the stages ``before`` left it, in place, and leave it with its best weights.
 
-    ``work`` keeps the state of the last evaluation and the best weights; a finished training there is taken as it is.
+    ``work`` keeps the state of the last evaluation and the best weights; a finished stage there is taken as it is.
     """
     for weight in form.weights.values():
         weight.requires_grad_(True)
@@ -71,30 +55,33 @@ def fit(
         ],
         betas=(0.9, 0.95),
     )
-    progress = _resume(work, form, optimizer)
+    progress = resume(work, form, optimizer)
+    if progress is None:
+        progress = before.next_stage()
+        keep_best(work, form)
     losses: list[float] = []
     since = time.monotonic()
-    for piece in islice(schedule(seen, training.texts_per_step, training.seed), progress.step, None):
+    pieces = schedule(seen, training.texts_per_step, training.seed)
+    for piece in islice(pieces, progress.stage_steps, None):
         if progress.finished:
             break
         examples = load(piece, form.layers, device)
-        losses.append(_step(form, optimizer, examples, training, vocabulary, progress))
+        now = rate(stage, training.warmup_steps, progress.stage_steps, progress.stage_visits)
+        losses.append(_step(form, optimizer, examples, training, vocabulary, now))
         progress.step += 1
-        cycle = cycle_of(training, progress.visits)
         progress.visits += examples.n_visits
-        over = progress.visits >= training.visits
-        turns = over or cycle_of(training, progress.visits) != cycle
-        if progress.step % training.evaluate_every and not turns:
+        over = progress.stage_visits >= stage.visits
+        if progress.stage_steps % training.evaluate_every and not over:
             continue
         judgement = judge(form, vocabulary, unseen, training.texts_per_step, device)
         progress.seconds += time.monotonic() - since
         since = time.monotonic()
         _note(progress, judgement.summary(), sum(losses) / len(losses), work, form)
         losses.clear()
-        progress.finished = over or len(progress.curve) - 1 - _best_row(progress) >= training.patience
-        _keep(work / STATE, form, optimizer, progress)
+        progress.finished = over or progress.n_fruitless >= training.patience
+        keep_state(work, form, optimizer, progress)
         say(_line(progress))
-    best = load_file(work / BEST)
+    best = read_best(work)
     with torch.no_grad():
         for name, weight in form.weights.items():
             weight.copy_(best[name])
@@ -125,10 +112,10 @@ def _step(
     examples: Examples,
     training: Training,
     vocabulary: torch.Tensor,
-    progress: Progress,
+    learning_rate: float,
 ) -> float:
     for group in optimizer.param_groups:
-        group["lr"] = rate(training, progress.step, progress.visits)
+        group["lr"] = learning_rate
     narrow = training.dtype == "bfloat16"
     with torch.autocast(examples.tokens.device.type, dtype=torch.bfloat16, enabled=narrow):
         loss = loss_of(form, examples, training, vocabulary)
@@ -139,22 +126,15 @@ def _step(
     return float(loss.detach())
 
 
-def rate(training: Training, step: int, visits: int) -> float:
-    """Learning rate: linear warm-up by steps, then cosines over the visits (Loshchilov and Hutter 2017, SGDR).
+def rate(stage: Stage, warmup_steps: int, step: int, visits: int) -> float:
+    """Learning rate of a stage: linear warm-up by its steps, then one cosine over its visits.
 
-    Each cycle begins at half the rate of the one before: a restart leaves what was found, and finds more than one long
-    cosine does where nobody knows beforehand how many visits pay.
+    Stages together are the warm restarts of Loshchilov and Hutter (2017, SGDR).
     """
-    warm = min(1.0, (step + 1) / max(training.warmup_steps, 1))
-    cycle = cycle_of(training, visits)
-    done = min(1.0, visits / training.visits * training.cycles - cycle)
+    warm = min(1.0, (step + 1) / max(warmup_steps, 1))
+    done = min(1.0, visits / stage.visits)
     falling = LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * done)) / 2
-    return training.learning_rate * 0.5**cycle * warm * falling
-
-
-def cycle_of(training: Training, visits: int) -> int:
-    """The cycle that a training stands in after so many visits, from 0; the last one does not end."""
-    return min(training.cycles - 1, visits * training.cycles // training.visits)
+    return stage.learning_rate * warm * falling
 
 
 def _note(progress: Progress, summary: dict[str, Any], loss: float, work: Path, form: Form) -> None:
@@ -164,12 +144,7 @@ def _note(progress: Progress, summary: dict[str, Any], loss: float, work: Path, 
     progress.curve.append({**row, "acceptance_by_depth": summary["acceptance_by_depth"]})
     if value > progress.best:
         progress.best, progress.best_step = value, progress.step
-        with replacing(work / BEST) as temporary:
-            save_file({name: weight.detach().contiguous() for name, weight in form.weights.items()}, temporary)
-
-
-def _best_row(progress: Progress) -> int:
-    return next(i for i, row in enumerate(progress.curve) if row["step"] == progress.best_step)
+        keep_best(work, form)
 
 
 def _line(progress: Progress) -> str:
@@ -180,27 +155,3 @@ def _line(progress: Progress) -> str:
         f"acceptance by depth {rates}, {row['tokens_per_round']:.3f} tokens per round "
         f"(best {progress.best:.3f} at step {progress.best_step})"
     )
-
-
-def _keep(path: Path, form: Form, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    tensors = {}
-    for name, weight in form.weights.items():
-        tensors[name] = weight.detach().contiguous()
-        for moment in ("exp_avg", "exp_avg_sq"):
-            tensors[f"{moment} {name}"] = optimizer.state[weight][moment]
-    with replacing(path) as temporary:
-        save_file(tensors, temporary, metadata={"progress": json.dumps(asdict(progress))})
-
-
-def _resume(work: Path, form: Form, optimizer: torch.optim.Optimizer) -> Progress:
-    path = work / STATE
-    if not path.exists():
-        return Progress()
-    with safe_open(path, framework="pt") as kept:
-        progress = Progress(**json.loads(kept.metadata()["progress"]))
-        with torch.no_grad():
-            for name, weight in form.weights.items():
-                weight.copy_(kept.get_tensor(name))
-                moments = {m: kept.get_tensor(f"{m} {name}").to(weight.device) for m in ("exp_avg", "exp_avg_sq")}
-                optimizer.state[weight] = {"step": torch.tensor(float(progress.step)), **moments}
-    return progress

@@ -7,12 +7,13 @@ from typing import Any
 
 import torch
 
-from specdec.config.recipe import Recipe
+from specdec.config.recipe import Recipe, Stage
 from specdec.storage import sha256_json
 from specdec.training.card import about
 from specdec.training.fit import fit
 from specdec.training.forms import FORMS
 from specdec.training.judge import judge
+from specdec.training.progress import Progress
 from specdec.training.shards import Shard, data_folder, planned, write_missing
 from specdec.training.vocabulary import most_frequent
 
@@ -50,11 +51,16 @@ def train_drafter(
     by_kind = {kind: [s for s in shards if s.kind == kind] for kind in ("seen", "unseen", "development")}
     drafter = recipe.drafter
     form = FORMS[drafter.kind](drafter, target, device, recipe.training.seed)
-    vocabulary = most_frequent(by_kind["seen"], drafter.n_vocabulary, form.frozen.embedding.shape[0]).to(device)
+    training = recipe.training
+    # that of the first stage: a stage that is added must not change what was learned before it
+    first = _read_in(training.stages[0], by_kind["seen"])
+    vocabulary = most_frequent(first, drafter.n_vocabulary, form.frozen.embedding.shape[0]).to(device)
 
-    place = Path(work) / "fits" / sha256_json([recipe.model_dump(), str(shards[0].path.parent.name)])[:12]
-    place.mkdir(parents=True, exist_ok=True)
-    progress = fit(form, recipe.training, vocabulary, by_kind["seen"], by_kind["unseen"], place, say, device)
+    progress = Progress()
+    for number, stage in enumerate(training.stages, 1):
+        place = _stage_folder(Path(work) / "fits", recipe, number, shards[0].path.parent)
+        seen = _read_in(stage, by_kind["seen"])
+        progress = fit(form, training, stage, progress, vocabulary, seen, by_kind["unseen"], place, say, device)
 
     form.round()  # what is judged is what is stored
     verdicts = {
@@ -77,3 +83,17 @@ def write_data(
         per_second = total / (time.monotonic() - since)
         say(f"data: {shard.path.name}, {n_tokens} answer tokens, {total} in all, {per_second:.0f} per second")
     return shards
+
+
+def _read_in(stage: Stage, seen: list[Shard]) -> list[Shard]:
+    return seen[stage.first_shard : stage.first_shard + stage.n_shards]
+
+
+def _stage_folder(root: Path, recipe: Recipe, n_stages: int, data: Path) -> Path:
+    """Where the last of ``n_stages`` is kept; it follows from these alone, so a longer recipe goes on from it."""
+    training = recipe.training.model_dump()
+    choices = {**training, "stages": training["stages"][:n_stages]}
+    key = [data.name, recipe.data.n_unseen_shards, recipe.drafter.model_dump(), choices]
+    folder = root / sha256_json(key)[:12]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -13,7 +13,13 @@ def smoke(recipe: Recipe) -> Recipe:
         "prompt_tokens": recipe.data.prompt_tokens[:1],
         "new_tokens": 16,
     }
-    training = {"texts_per_step": 2, "visits": 200, "warmup_steps": 1, "evaluate_every": 4}
+    shortened = {"first_shard": 0, "n_shards": 2, "visits": 200}
+    training = {
+        "texts_per_step": 2,
+        "stages": [stage.model_copy(update=shortened) for stage in recipe.training.stages],
+        "warmup_steps": 1,
+        "evaluate_every": 4,
+    }
     return recipe.model_copy(
         update={
             "data": recipe.data.model_copy(update=data),

@@ -8,7 +8,7 @@ import yaml
 from safetensors.torch import load_file
 
 from specdec.cli import main
-from specdec.config.recipe import load_recipe
+from specdec.config.recipe import Stage, load_recipe
 from specdec.errors import SpecdecError
 from specdec.models.feature_head import HeadShape, load_head
 from specdec.models.head_unroll import unroll
@@ -17,10 +17,15 @@ from specdec.training.acceptance import Acceptance, pooled, standard_errors
 from specdec.training.examples import load, schedule
 from specdec.training.fit import fit, loss_of, rate
 from specdec.training.forms import FORMS
+from specdec.training.progress import Progress
 from specdec.training.run import train_drafter, write_data
 from specdec.training.vocabulary import most_frequent, within
 
 CPU = torch.device("cpu")
+
+
+def stage(**changes):
+    return {"first_shard": 0, "n_shards": 2, "visits": 400, "learning_rate": 0.01} | changes
 
 
 def recipe_values(**training):
@@ -45,9 +50,7 @@ def recipe_values(**training):
             "depths": 3,
             "depth_decay": 0.8,
             "texts_per_step": 2,
-            "visits": 400,
-            "cycles": 1,
-            "learning_rate": 0.01,
+            "stages": [stage()],
             "warmup_steps": 2,
             "weight_decay": 0.0,
             "evaluate_every": 3,
@@ -137,14 +140,15 @@ def test_context_rows_change_no_state(target, random_head):
 
 
 def test_the_loss_falls_on_the_texts_it_is_fitted_to(target, work, write_recipe, tmp_path):
-    recipe = load_recipe(write_recipe(recipe_values(visits=1200, evaluate_every=100)))
+    recipe = load_recipe(write_recipe(recipe_values(stages=[stage(visits=1200)], evaluate_every=100)))
     shards = write_data(recipe, target, work, CPU, quiet)
     seen = [shard for shard in shards if shard.kind == "seen"]
     form = FORMS["feature_head"](recipe.drafter, target, CPU, 1)
     vocabulary = most_frequent(seen, 200, 320)
     examples = load(next(schedule(seen, 2, 1)), form.layers, CPU)
     before = float(loss_of(form, examples, recipe.training, vocabulary).detach())
-    fit(form, recipe.training, vocabulary, seen, seen, tmp_path, quiet, CPU)
+    training = recipe.training
+    fit(form, training, training.stages[0], Progress(), vocabulary, seen, seen, tmp_path, quiet, CPU)
     # most of what is left is the entropy of the target itself, which no drafter can take away
     assert float(loss_of(form, examples, recipe.training, vocabulary)) < 0.9 * before
 
@@ -170,19 +174,43 @@ def test_an_interrupted_training_ends_like_an_uninterrupted_one(target, work, wr
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_the_rate_warms_up_and_falls(write_recipe):
-    training = load_recipe(write_recipe(recipe_values())).training
-    rates = [rate(training, step, visits) for step, visits in ((0, 0), (1, 20), (10, 200), (20, 400))]
+def test_the_rate_warms_up_and_falls():
+    first = Stage(**stage())
+    rates = [rate(first, 2, step, visits) for step, visits in ((0, 0), (1, 20), (10, 200), (20, 400))]
     assert rates[0] < rates[1] > rates[2] > rates[3] > 0
 
 
-def test_a_cycle_begins_at_half_the_rate_of_the_one_before(write_recipe):
-    """And the first of two is that of half as many visits: a training can be taken further, cycle by cycle."""
-    one = load_recipe(write_recipe(recipe_values())).training
-    two = load_recipe(write_recipe(recipe_values(visits=800, cycles=2))).training
-    assert [rate(two, 9, visits) for visits in (0, 150, 399)] == [rate(one, 9, visits) for visits in (0, 150, 399)]
-    assert rate(two, 9, 400) == rate(two, 9, 0) / 2
-    assert rate(two, 9, 900) == pytest.approx(rate(one, 9, 900) / 2)  # at the end, the last rate holds
+def test_a_stage_that_is_added_goes_on_from_what_was_learned(target, tmp_path, write_recipe):
+    """More data do not cost the training again: the first stage is found finished, the second reads the new shard."""
+    short, long = recipe_values(), recipe_values(stages=[stage(), stage(first_shard=2, n_shards=1, visits=100)])
+    long["data"]["n_shards"] = 3
+    once = train_drafter(load_recipe(write_recipe(short)), target, tmp_path, tmp_path / "head", CPU, quiet)
+    lines = []
+    again = train_drafter(load_recipe(write_recipe(long)), target, tmp_path, tmp_path / "head", CPU, lines.append)
+    n_first = len(once["training"]["curve"])
+    assert again["training"]["curve"][:n_first] == once["training"]["curve"]
+    new = again["training"]["curve"][n_first:]
+    assert new
+    assert len([line for line in lines if line.startswith("step")]) == len(new)
+    assert again["training"]["visits"] >= once["training"]["visits"] + 100
+    assert again["data"]["n_texts"] == 3 * 4
+
+
+def test_a_stage_that_finds_nothing_better_leaves_what_was_there(target, work, tmp_path, write_recipe):
+    """Planted fault: a second stage at a rate that destroys the head."""
+    made = {}
+    for name, stages in {"one": [stage()], "two": [stage(), stage(learning_rate=50.0)]}.items():
+        recipe = load_recipe(write_recipe(recipe_values(stages=stages)))
+        card = train_drafter(recipe, target, work, tmp_path / name, CPU, quiet)
+        made[name] = load_file(tmp_path / name / "model.safetensors")
+    values = [row["tokens_per_round"] for row in card["training"]["curve"]]
+    assert values[-1] < max(values)
+    assert all(torch.equal(made["two"][name], weight) for name, weight in made["one"].items())
+
+
+def test_a_stage_that_reads_shards_that_are_not_made_is_one_sentence(write_recipe):
+    with pytest.raises(SpecdecError, match=r"training\.stages\.0: reads 3 shards, but data\.n_shards is 2"):
+        load_recipe(write_recipe(recipe_values(stages=[stage(first_shard=1)])))
 
 
 @pytest.mark.parametrize("fused_layers", [[], [0]])
@@ -214,6 +242,6 @@ def test_a_head_for_other_weights_is_refused(target, tiny_model, write_recipe, t
 
 def test_a_misspelt_key_is_one_sentence(write_recipe):
     values = recipe_values()
-    values["training"]["learning_rat"] = values["training"].pop("learning_rate")
-    with pytest.raises(SpecdecError, match=r"training\.learning_rat: unknown key; did you mean 'learning_rate'"):
+    values["training"]["warmup_step"] = values["training"].pop("warmup_steps")
+    with pytest.raises(SpecdecError, match=r"training\.warmup_step: unknown key; did you mean 'warmup_steps'"):
         load_recipe(write_recipe(values))
