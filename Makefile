@@ -17,6 +17,9 @@ venv:
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	{ command -v cc || command -v gcc || command -v clang; } >/dev/null || test -n "$${CC:-}" \
+	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check 'ziglang==0.17.1' \
+	|| echo "specdec: no C compiler and no ziglang; the executor native will run as packed"; \
 	cat requirements.lock pyproject.toml > .venv/installed
 
 reproduce: venv  ## the whole study to results/report/index.html (STUDY=studies/x.yaml: another one)

@@ -296,7 +296,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", type=Path, default=Path("results/models/target"))
     parser.add_argument("--drafter", type=Path, default=Path("results/models/drafter"))
-    parser.add_argument("--executor", default="packed")
+    parser.add_argument("--executor", default="native")
     parser.add_argument("--contexts", type=int, nargs="+", default=[128, 1024, 3000])
     parser.add_argument("--new-tokens", type=int, default=48)
     parser.add_argument("--k", type=int, default=4)

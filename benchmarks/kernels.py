@@ -108,7 +108,7 @@ def interleaved(
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="a model folder in the transformers format")
-    parser.add_argument("--executors", nargs="+", default=["hf", "static", "packed"])
+    parser.add_argument("--executors", nargs="+", default=["hf", "static", "packed", "native"])
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 2, 5, 9])
     parser.add_argument("--contexts", type=int, nargs="+", default=[128])
     parser.add_argument("--repeats", type=int, default=15)

@@ -101,6 +101,18 @@ def _device(place: Place) -> Finding:
     return Finding("device", "ok", f"CPU only ({cpu['cpu']}{half}); studies with engine.device cuda cannot run here")
 
 
+def _compiler(place: Place) -> Finding:
+    if _version("torch") is None:
+        return Finding("compiler", "note", "not asked: torch is not installed", "make venv installs it")
+    from specdec.models.native.build import compilers
+
+    found = compilers()
+    if not found:
+        remedy = "apt-get install gcc, or .venv/bin/pip install ziglang"
+        return Finding("compiler", "warning", "no C compiler: executor native runs as packed, which is slower", remedy)
+    return Finding("compiler", "ok", f"{' '.join(found[0])}, for executor native")
+
+
 def _memory(place: Place) -> Finding:
     facts = psutil.virtual_memory()
     said = f"{facts.available / 2**30:.1f} of {facts.total / 2**30:.1f} GiB available"
@@ -208,7 +220,7 @@ def _slurm(place: Place) -> Finding:
 
 
 CHECKS: tuple[Callable[[Place], Finding], ...] = (
-    *(_python, _libraries, _device, _memory, _threads, _disk, _git, _dvc),
+    *(_python, _libraries, _device, _compiler, _memory, _threads, _disk, _git, _dvc),
     *(_snakemake, _study, _results, _hub, _browser, _slurm),
 )
 

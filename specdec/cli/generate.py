@@ -21,12 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", help="text of the user's turn; read from standard input if absent")
     parser.add_argument("--target", type=Path, default=Path("results/models/target"), help="model folder")
     parser.add_argument(
-        "--drafter", default="none", help="none, ngram, replay, layer_skip:N or a model folder (default: none)"
+        "--drafter",
+        default="none",
+        help="none, ngram, replay, layer_skip:N or the folder of a model or head (default: none)",
     )
     parser.add_argument("--k", type=_positive, default=4, help="draft tokens per round (default: 4)")
     parser.add_argument("--confidence", type=float, help="stop a chain below this top-1 probability")
     parser.add_argument("--max-new-tokens", type=_positive, default=128, help="most tokens emitted (default: 128)")
-    parser.add_argument("--executor", default="static", help="static, packed or hf (default: static)")
+    parser.add_argument("--executor", default="static", help="static, packed, native or hf (default: static)")
     parser.add_argument("--dtype", choices=("float32", "bfloat16", "float16"), default="float32")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all (default)")
@@ -39,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     """Generate and print."""
     from specdec.generation import Generator
 
-    prompt = options.prompt if options.prompt is not None else sys.stdin.read()
+    prompt = options.prompt if options.prompt is not None else _standard_input()
     if not prompt:
         raise PromptError("--prompt: empty; give the text to answer")
     if options.confidence is not None and not 0 <= options.confidence <= 1:
@@ -71,6 +73,13 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(f"\n\n{_summary(counts)}")
     return 0
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise PromptError(f"standard input: byte {error.start} is no UTF-8; convert the text first") from None
 
 
 def _painted(step: "Step", generator: "Generator") -> str:

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from specdec.config.base import Section
+from specdec.config.base import ExecutorKind, Section
 from specdec.config.published_pairs import PairName
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Tokens = Annotated[int, Field(ge=16, le=1_000_000)]
 Rates = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
-Executors = Annotated[list[Literal["hf", "static", "packed", "graph", "compiled"]], Field(min_length=1)]
+Executors = Annotated[list[ExecutorKind], Field(min_length=1)]
 
 
 class Repeated(Section):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-ExecutorKind = Literal["hf", "static", "packed", "graph", "compiled"]
+ExecutorKind = Literal["hf", "static", "packed", "native", "graph", "compiled"]
 """What can run a model (``specdec.models.open``)."""
 
 

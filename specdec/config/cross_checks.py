@@ -33,7 +33,7 @@ def _executors(study: "Study") -> None:
     for key, kind in asked.items():
         if kind == "graph" and study.engine.device == "cpu":
             raise ValueError(
-                f"{key}: graph needs a CUDA device, and engine.device is cpu; use static or packed, or another device"
+                f"{key}: graph needs a CUDA device, and engine.device is cpu; use static or native, or another device"
             )
 
 
@@ -127,7 +127,9 @@ def _arms(study: "Study") -> None:
                     _head(f"{section}.{name}", arm, study)
         for name, arm in arms.items():
             if arm.tree is not None and (arm.executor or study.engine.executor) == "hf":
-                raise ValueError(f"{section}.{name}.tree: executor hf cannot verify branches; use static or packed")
+                raise ValueError(
+                    f"{section}.{name}.tree: executor hf cannot verify branches; use static, packed or native"
+                )
             baselines = [
                 other
                 for other, candidate in arms.items()
@@ -148,13 +150,13 @@ def _arms(study: "Study") -> None:
 def _head(key: str, arm: Arm, study: "Study") -> None:
     """A feature head reads states that not every part leaves behind."""
     wrong = {
-        "executor": (arm.executor or study.engine.executor) not in ("static", "packed"),
+        "executor": (arm.executor or study.engine.executor) not in ("static", "packed", "native"),
         "ledger": arm.ledger == "lagged",
         "tree": arm.tree is not None and arm.tree.depth > 2,
     }
     for part, bad in wrong.items():
         if bad:
             raise ValueError(
-                f"{key}.{part}: a feature head drafts on the executor static or packed, with the ledger per_round or "
-                f"per_token, in chains or in trees of at most two levels; change {part} or the drafter"
+                f"{key}.{part}: a feature head drafts on the executor static, packed or native, with the ledger "
+                f"per_round or per_token, in chains or in trees of at most two levels; change {part} or the drafter"
             )

@@ -189,13 +189,13 @@ def _verifier(arm: Arm, setting: Setting) -> Verifier:
 
 def _branching(executor: Executor) -> TreeExecutor:
     if not hasattr(executor, "forward_tree"):
-        raise ModelError(f"tree: executor {executor.kind} cannot verify branches; use executor static or packed")
+        raise ModelError(f"tree: executor {executor.kind} cannot verify branches; use static, packed or native")
     return cast(TreeExecutor, executor)
 
 
 def _position_free(executor: Executor) -> PositionFree:
     if not hasattr(executor, "forward_at"):
-        raise ModelError(f"ledger lagged: executor {executor.kind} needs host positions; use executor static or packed")
+        raise ModelError(f"ledger lagged: executor {executor.kind} needs host positions; use static, packed or native")
     return cast(PositionFree, executor)
 
 

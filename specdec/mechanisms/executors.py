@@ -45,9 +45,9 @@ def _why_not(loaded: Loaded, kind: str, names: Sequence[str]) -> str | None:
     except TypeError as error:
         # transformers renames arguments between versions, and another machine may not have this project's lock file
         return f"its forward does not take what it is given here, as with another version of transformers ({error})"
-    # packed without a kernel of its own is static under another name
+    # packed without a kernel of its own is static under another name, and native without its layer is packed
     for executor in opened:
         chosen = {name for by_rows in getattr(executor, "choices", {}).values() for name in by_rows.values()}
-        if chosen == {"linear"}:
+        if chosen == {"linear"} or (kind == "native" and kind not in chosen):
             return str(executor.fallback_reason or "no kernel of its own was faster than the plain one")
     return None

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from specdec.errors import ModelError
 from specdec.models.architecture import Architecture
-from specdec.models.network import Layer, Linear, Network, Norm
+from specdec.models.network import Layer, Linear, Network, Norm, Runner, TorchRunner
 
 LinearFactory = Callable[[str, torch.Tensor, torch.Tensor | None], Linear]
 """``(role, weight [n_out, n_in], bias [n_out] or None) -> Linear``; see ``ROLES``."""
@@ -31,9 +31,10 @@ def build_network(
     *,
     n_vocabulary: int,
     linear: LinearFactory = plain_linear,
+    runner: Runner | None = None,
     origin: str = "weights",
 ) -> Network:
-    """Fuse ``weights`` (transformers' names; emptied on the way) into a network.
+    """Fuse ``weights`` (transformers' names; emptied on the way) into a network; ``runner`` None: torch runs it.
 
     Raises
     ------
@@ -45,12 +46,17 @@ def build_network(
     if not 0 < n_vocabulary <= embedding.shape[0]:
         raise ModelError(f"{origin}: {n_vocabulary} vocabulary rows asked of a model with {embedding.shape[0]}")
     head = embedding if architecture.tied_head else taken.tensor("lm_head.weight")
+    runner = runner or TorchRunner()
     network = Network(
         architecture=architecture,
         embedding=embedding,
-        layers=tuple(_layer(architecture, taken, index, linear) for index in range(architecture.n_layers)),
+        layers=tuple(
+            runner.prepare(architecture, _layer(architecture, taken, index, linear))
+            for index in range(architecture.n_layers)
+        ),
         norm=_norm(architecture, taken.tensor("model.norm.weight")),
         head=linear("head", head[:n_vocabulary], None),
+        runner=runner,
     )
     taken.refuse_rest()
     return network

@@ -20,10 +20,9 @@ from specdec.models.attention import causal_mask
 from specdec.models.branches import Branches, branch_mask
 from specdec.models.executor import Cache, Executor
 from specdec.models.feature_head import JOIN, HeadFile, HeadShape, load_head
-from specdec.models.fuse import build_network, plain_linear
+from specdec.models.fuse import build_network
 from specdec.models.head_unroll import fused, unit
 from specdec.models.network import Placement, logits, run_layers
-from specdec.models.packed import PackedExecutor
 from specdec.models.rope import rope_tables
 from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD, split_layer
 from specdec.models.static import StaticExecutor
@@ -110,13 +109,17 @@ class HeadExecutor:
         self.device, self.dtype, self.door = target.device, target.dtype, target.door
         self._weights = {name: tensor.to(self.device, self.dtype) for name, tensor in head.weights.items()}
         kept = head.vocabulary.to(self.device)
-        linear = target.linear if isinstance(target, PackedExecutor) else plain_linear
         layer = {name: self._weights.pop(name) for name in list(self._weights) if split_layer(name)}
         around = {EMBEDDING: target.network.embedding, FINAL_NORM: target.network.norm.weight, HEAD: rows[kept]}
         self._network = build_network(
-            head.shape.decoder, layer | around, n_vocabulary=len(kept), linear=linear, origin="feature head"
+            head.shape.decoder,
+            layer | around,
+            n_vocabulary=len(kept),
+            linear=target.linear,
+            runner=target.network.runner,
+            origin="feature head",
         )
-        self._join = linear("out", self._weights.pop(JOIN), None)
+        self._join = target.linear("out", self._weights.pop(JOIN), None)
         self._rows = rows
         self._kept = kept
         self._kept_ids = frozenset(kept.tolist())
@@ -139,7 +142,7 @@ class HeadExecutor:
         if not isinstance(target, StaticExecutor):
             raise ModelError(
                 f"{folder}: a feature head reads the target's states, which executor {target.kind} does not show; "
-                "use executor static or packed"
+                "use executor static, packed or native"
             )
         head = load_head(folder, target_folder)
         tied = target.architecture.tied_head

@@ -1,13 +1,14 @@
 """The layers of a Llama, Qwen2 or Qwen3 model as plain functions over fused weights.
 
-Every executor that does not go through transformers runs this code: they differ in how a linear is
-computed (``Linear``) and in where a block stands (``Placement``: slots written, slots seen, rotary rows,
-mask), never in the layer itself.
+Every executor that does not go through transformers runs a ``Network``: they differ in how a linear is
+computed (``Linear``), in where a block stands (``Placement``: slots written, slots seen, rotary rows,
+mask) and in who runs the layers: torch, here, or compiled code (``Runner``, ``specdec.models.native``).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -71,6 +72,60 @@ class Layer:
     down: Linear
 
 
+class Runner(Protocol):
+    """What computes the layers and norms of a network."""
+
+    def prepare(self, architecture: Architecture, layer: Layer) -> Layer:
+        """The layer with what this runner keeps beside it; called once for each layer of a network."""
+        ...
+
+    def layers(
+        self,
+        network: "Network",
+        hidden: torch.Tensor,
+        placement: Placement,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+    ) -> torch.Tensor:
+        """See ``run_layers``; ``hidden`` is left as it is, and so is what ``network.watch`` was shown."""
+        ...
+
+    def norm(self, network: "Network", hidden: torch.Tensor) -> torch.Tensor:
+        """The norm in front of the head, ``[q, hidden] -> [q, hidden]``."""
+        ...
+
+
+class TorchRunner:
+    """The layers in torch's operations, for every device and dtype; see ``Runner``."""
+
+    def prepare(self, architecture: Architecture, layer: Layer) -> Layer:
+        """Nothing is kept beside a layer."""
+        return layer
+
+    def layers(
+        self,
+        network: "Network",
+        hidden: torch.Tensor,
+        placement: Placement,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+    ) -> torch.Tensor:
+        """One layer after the other."""
+        # all layers' views in one call each, as slicing them one by one costs more than attending on one token
+        visible = (stack[:, None, :, : placement.n_visible].unbind() for stack in (keys, values))
+        written = (_writers(stack, placement.slots) for stack in (keys, values))
+        slots = (Slot(*views) for views in zip(*written, *visible, strict=True))
+        mask = grouped_mask(placement.mask, network.architecture.n_heads // network.architecture.n_kv_heads)
+        for index, (layer, slot) in enumerate(zip(network.layers, slots, strict=True)):
+            hidden = run_layer(network.architecture, layer, hidden, placement, slot, mask)
+            network.watch(index, hidden)
+        return hidden
+
+    def norm(self, network: "Network", hidden: torch.Tensor) -> torch.Tensor:
+        """See ``rms_norm``."""
+        return rms_norm(hidden, network.norm)
+
+
 @dataclass(frozen=True)
 class Network:
     """A whole model; ``head`` gives only the vocabulary rows that are asked for, ``watch`` sees what passes by."""
@@ -81,6 +136,7 @@ class Network:
     norm: Norm
     head: Linear
     watch: Watch = unwatched
+    runner: Runner = field(default_factory=TorchRunner)
 
 
 def hidden_states(
@@ -101,20 +157,12 @@ def run_layers(
     ``keys`` and ``values`` are ``[n_layers, n_kv_heads, capacity, head_dim]`` and are written at
     ``placement.slots``.
     """
-    # all layers' views in one call each, as slicing them one by one costs more than attending on one token
-    visible = (stack[:, None, :, : placement.n_visible].unbind() for stack in (keys, values))
-    written = (_writers(stack, placement.slots) for stack in (keys, values))
-    slots = (Slot(*views) for views in zip(*written, *visible, strict=True))
-    mask = grouped_mask(placement.mask, network.architecture.n_heads // network.architecture.n_kv_heads)
-    for index, (layer, slot) in enumerate(zip(network.layers, slots, strict=True)):
-        hidden = run_layer(network.architecture, layer, hidden, placement, slot, mask)
-        network.watch(index, hidden)
-    return hidden
+    return network.runner.layers(network, hidden, placement, keys, values)
 
 
 def logits(network: Network, hidden: torch.Tensor) -> torch.Tensor:
     """Final norm and head: ``[q, hidden] -> [q, n_vocabulary]``."""
-    return network.head(rms_norm(hidden, network.norm))
+    return network.head(network.runner.norm(network, hidden))
 
 
 @dataclass(frozen=True)

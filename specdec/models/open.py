@@ -70,6 +70,16 @@ def _open_packed(
     )
 
 
+def _open_native(
+    folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door, calibration: Path | None
+) -> Executor:
+    from specdec.models.native.executor import NativeExecutor
+
+    return NativeExecutor.load(
+        folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door, calibration=calibration
+    )
+
+
 def _open_graph(
     folder: Path, *, dtype: torch.dtype, device: torch.device, n_vocabulary: int, door: Door, calibration: Path | None
 ) -> Executor:
@@ -80,7 +90,7 @@ def _open_graph(
     if device.type != "cuda":
         raise MachineError(
             f"executor graph: CUDA graphs need a CUDA device, and this study runs on {device.type}; "
-            "use executor static, or packed for float32 on a CPU"
+            "use executor static, or native for float32 on a CPU"
         )
     plain = StaticExecutor.load(folder, dtype=dtype, device=device, n_vocabulary=n_vocabulary, door=door)
     return RecordedExecutor(plain, cuda_graphs(device))
@@ -104,6 +114,7 @@ OPENERS: dict[str, Callable[..., Executor]] = {
     "compiled": _open_compiled,
     "graph": _open_graph,
     "hf": _open_hf,
+    "native": _open_native,
     "packed": _open_packed,
     "static": _open_static,
 }

@@ -7,7 +7,7 @@ summation differs.
 
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -32,15 +32,12 @@ class PackedExecutor(StaticExecutor):
         Kernel by role and largest number of rows, for the records: ``{"qkv": {"1": "matvec", ...}, ...}``.
     fallback_reason : str or None
         Why a kernel, or all of them, could not be used here; None where every one could.
-    linear : callable
-        What made this model's linears, for more of the same shapes.
     """
 
     kind = "packed"
 
     choices: dict[str, dict[str, str]]
     fallback_reason: str | None
-    linear: LinearFactory
 
     def describe(self) -> dict[str, Any]:
         """``{"kernels": choices, "fallback_reason": ...}``, as JSON values."""
@@ -56,7 +53,7 @@ class PackedExecutor(StaticExecutor):
         n_vocabulary: int,
         door: Door,
         calibration: Path | None = None,
-    ) -> "PackedExecutor":
+    ) -> Self:
         """Calibrate, or read what the file ``calibration`` holds for this machine, then read and pack the model.
 
         Without a file, the one in the user's cache folder (``specdec.models.kept_calibration.default_file``).
@@ -69,7 +66,7 @@ class PackedExecutor(StaticExecutor):
         architecture = load_architecture(folder)
         linear: LinearFactory = plain_linear
         kernels_by_role = {role: ["linear"] * len(ROW_COUNTS) for role in ROLES}
-        reason = _unsuitable(dtype, device)
+        reason = unsuitable(dtype, device)
         if reason is None:
             kernels, refused = usable(KERNELS)
             reason = "; ".join(f"kernel {name}: {why}" for name, why in refused.items()) or None
@@ -114,7 +111,8 @@ def packing_linear(calibration: Calibration) -> LinearFactory:
     return factory
 
 
-def _unsuitable(dtype: torch.dtype, device: torch.device) -> str | None:
+def unsuitable(dtype: torch.dtype, device: torch.device) -> str | None:
+    """Why float32 kernels for the CPU do not serve here; None if they do."""
     if device.type != "cpu":
         return f"its kernels are for the CPU, not {device.type}"
     if dtype != torch.float32:

@@ -16,7 +16,7 @@ from specdec.models.attention import causal_mask
 from specdec.models.branches import Branches, branch_mask, branch_mask_at, move_path
 from specdec.models.door import Door
 from specdec.models.executor import Cache
-from specdec.models.fuse import build_network
+from specdec.models.fuse import LinearFactory, build_network, plain_linear
 from specdec.models.network import Network, Placement, hidden_states, logits
 from specdec.models.rope import rope_tables
 from specdec.models.static_cache import StaticCache, new_storage
@@ -24,7 +24,13 @@ from specdec.models.weights import load_architecture, load_weights
 
 
 class StaticExecutor:
-    """A network with static caches; see ``specdec.models.executor.Executor`` for the contract."""
+    """A network with static caches; see ``specdec.models.executor.Executor`` for the contract.
+
+    Attributes
+    ----------
+    linear : callable
+        What made this model's linears, for more of the same kind (a feature head's).
+    """
 
     kind = "static"
 
@@ -38,6 +44,7 @@ class StaticExecutor:
         self.dtype = dtype
         self.device = device
         self.door = door
+        self.linear: LinearFactory = plain_linear
         self._cosine, self._signed_sine = rope_tables(self.architecture, 0, dtype, device)
 
     @classmethod

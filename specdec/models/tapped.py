@@ -16,7 +16,7 @@ from specdec.models.static import StaticExecutor
 
 
 class TappedExecutor:
-    """A static or packed executor for one sequence at a time; see ``specdec.models.executor.Executor``.
+    """A static, packed or native executor for one sequence at a time; see ``specdec.models.executor.Executor``.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class TappedExecutor:
         if not isinstance(executor, StaticExecutor):
             raise ModelError(
                 f"a feature head reads the target's states, which executor {executor.kind} does not show; "
-                "use executor static or packed"
+                "use executor static, packed or native"
             )
         self.kind = executor.kind
         self.n_vocabulary, self.n_positions = executor.n_vocabulary, executor.n_positions

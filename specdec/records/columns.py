@@ -32,7 +32,7 @@ IDENTITY = _columns(
     ("prompt_hash", "str", "", "SHA-256 of the prompt's token ids"),
     ("arm", "str", "", "name of the configuration"),
     ("baseline", "str", "", "target-only arm of the same executor that this arm is compared with"),
-    ("executor", "str", "", "what ran the models: hf, static, packed, graph or compiled"),
+    ("executor", "str", "", "what ran the models: hf, static, packed, native, graph or compiled"),
     ("device", "str", "", "cpu or cuda"),
     ("dtype", "str", "", "compute type"),
     ("threads", "int", "", "CPU threads used by torch"),
@@ -111,7 +111,7 @@ MACHINE = _columns(
         "kernels",
         "str?",
         "",
-        "executor packed: kernel of each linear from how many rows on, and why others are not used; null otherwise",
+        "executor packed or native: kernel of each linear from how many rows on, and why others are not used",
     ),
     (
         "n_recordings",

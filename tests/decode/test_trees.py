@@ -172,7 +172,7 @@ def test_arms_with_trees_run_from_their_parameters(tiny_model, derived_model, ki
 
 def test_transformers_caches_take_no_branches(tiny_model, derived_model):
     pair = TinyPair(tiny_model, derived_model, "hf")
-    with pytest.raises(ModelError, match="executor hf cannot verify branches; use executor static, packed or native"):
+    with pytest.raises(ModelError, match="executor hf cannot verify branches; use static, packed or native"):
         pair.engine(arm_of(tree_from("8")))
 
 

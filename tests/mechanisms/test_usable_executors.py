@@ -54,6 +54,12 @@ def test_packed_with_one_kernel_of_its_own_is_usable():
     assert usable_executors(Machine(packed=packed), ["packed"], ["target"]) == (["packed"], [])
 
 
+def test_native_without_its_layer_is_packed_under_another_name():
+    fallen = executor(choices={"qkv": {"1": "linear", "2": "matvec"}}, fallback_reason="native: no C compiler is found")
+    usable, refused = usable_executors(Machine(static=executor(), native=fallen), ["static", "native"], ["target"])
+    assert (usable, refused[0]["reason"]) == (["static"], "native: no C compiler is found")
+
+
 def test_an_error_that_is_not_the_machines_is_not_hidden():
     with pytest.raises(RuntimeError, match="a bug"):
         usable_executors(Machine(static=raising(RuntimeError("a bug"))), ["static"], ["target"])

@@ -55,7 +55,7 @@ def folder(tiny_model: Callable[..., Path]) -> Path:
     return tiny_model("qwen3", positions=64)
 
 
-@pytest.mark.parametrize("kind", ["static", "packed", "hf"])
+@pytest.mark.parametrize("kind", ["static", "packed", "native", "hf"])
 class TestEveryKind:
     def test_says_what_it_is(self, kind: str, folder: Path) -> None:
         executor = opened(kind, folder)
@@ -133,7 +133,7 @@ class TestEveryKind:
             executor.forward(tokens(1), 64, cache)
 
     def test_another_executors_cache_is_refused(self, kind: str, folder: Path) -> None:
-        other = opened({"static": "hf", "packed": "hf", "hf": "static"}[kind], folder)
+        other = opened({"hf": "static"}.get(kind, "hf"), folder)
         with pytest.raises(TypeError, match="was not opened by this executor"):
             opened(kind, folder).forward(tokens(1), 0, other.open(8))
 
@@ -146,7 +146,7 @@ class TestEveryKind:
             opened(kind, tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["static", "packed"])
+@pytest.mark.parametrize("kind", ["static", "packed", "native"])
 class TestFirstLayers:
     def test_equals_a_model_of_those_layers(
         self, kind: str, tiny_model: Callable[..., Path], derived_model: Callable[..., Path]

@@ -62,7 +62,7 @@ class TestAgainstTransformers:
 
     TOLERANCE = 1e-4
 
-    @pytest.mark.parametrize("kind", ["static", "packed"])
+    @pytest.mark.parametrize("kind", ["static", "packed", "native"])
     def test_prefill_block_step_and_rollback_agree(self, kind: str, folder: Path) -> None:
         own, reference = opened(kind, folder), opened("hf", folder)
         own_cache, reference_cache = own.open(64), reference.open(64)
@@ -123,7 +123,7 @@ class TestAgainstTransformers:
         torch.testing.assert_close(own.forward(tokens(9), 0, own.open(16)), expected, atol=self.TOLERANCE, rtol=0)
 
     @pytest.mark.embedded
-    @pytest.mark.parametrize("kind", ["static", "packed"])
+    @pytest.mark.parametrize("kind", ["static", "packed", "native"])
     def test_the_embedded_target(self, kind: str, embedded_target: Path) -> None:
         """Logits reach 35 and 30 layers add up: transformers itself moves by 5e-5 between block sizes."""
         own = opened(kind, embedded_target, n_vocabulary=49152)
@@ -148,7 +148,7 @@ class TestAgainstTransformers:
 
 
 class TestBlocks:
-    @pytest.mark.parametrize("kind", ["static", "packed", "hf"])
+    @pytest.mark.parametrize("kind", ["static", "packed", "native", "hf"])
     def test_five_rows_equal_five_steps(self, kind: str, folder: Path) -> None:
         """Case K5: q = 5 on a cache of 20 against one by one, within 1e-5 in float32."""
         executor = opened(kind, folder)
@@ -182,7 +182,7 @@ class TestBlocks:
         ]
 
     @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-    @pytest.mark.parametrize("kind", ["static", "packed", "hf"])
+    @pytest.mark.parametrize("kind", ["static", "packed", "native", "hf"])
     def test_half_precisions_run(self, kind: str, folder: Path, dtype: torch.dtype) -> None:
         """Within 0.5 of float32 on logits up to 10: bfloat16 keeps 8 bits, two layers lose two or three."""
         executor, reference = opened(kind, folder, dtype), opened("static", folder)
@@ -197,7 +197,7 @@ class TestBlocks:
 class TestEqualMaxima:
     """Case E6: ids 3 and 7 have equal head rows that win everywhere; every path picks 3."""
 
-    @pytest.mark.parametrize("kind", ["static", "packed", "hf"])
+    @pytest.mark.parametrize("kind", ["static", "packed", "native", "hf"])
     @pytest.mark.parametrize("q", [1, 5])
     def test_the_lower_id_wins(self, kind: str, q: int, tiny_model: Callable[..., Path], tmp_path: Path) -> None:
         folder = disturbed(tiny_model("llama", vocabulary=320), tmp_path / "ties")

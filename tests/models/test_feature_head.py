@@ -59,6 +59,7 @@ class Served:
         ("static", "qwen2", (1,)),
         ("static", "qwen3", ()),
         ("packed", "llama", (0, 1)),
+        ("native", "qwen2", (0, 1)),
     ],
 )
 def test_serving_computes_what_training_computed(tiny_model, random_head, kind, architecture, fused_layers):

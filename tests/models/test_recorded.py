@@ -310,7 +310,7 @@ class TestMachinesThatCannot:
         monkeypatch.setattr(recorders, "why_not_compiled", lambda device: None)
         executor = self.opened("compiled", tiny_model())
         assert executor.kind == "compiled"
-        assert set(opening.OPENERS) == {"compiled", "graph", "hf", "packed", "static"}
+        assert set(opening.OPENERS) == {"compiled", "graph", "hf", "native", "packed", "static"}
 
 
 class TestCompiler:
