@@ -1,15 +1,25 @@
 """How a number is written: one formatter per unit, three significant places unless the unit says otherwise.
 
 Conversions of scale (nanoseconds shown as milliseconds) happen here and nowhere else, so that a
-displayed number and its recorded value can be compared by a test.
+displayed number and its recorded value can be compared by a test. Times of day are written here too.
 """
 
 import math
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 
 Number = float | int
 DASH = "–"
+
+
+def moment(text: str) -> str:
+    """An ISO 8601 time as people write it, in UTC and whole seconds; what is no time stays as it is."""
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{read.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if read.tzinfo else text
 
 
 def significant(value: Number, places: int = 3) -> str:

@@ -47,8 +47,9 @@ def test_every_mechanism_is_drawn_or_named_with_its_reason(simulated):
     assert named[NAMES["peers"]] == "transformers is too old for assistance"
 
 
-def test_an_arm_that_failed_is_named_with_its_reason(parsed):
-    row = row_of(parsed, "mechanisms-skipped", "forced_no_bonus")
+@pytest.mark.parametrize("table", ["mechanisms-skipped", "skipped-table"])
+def test_an_arm_that_failed_is_named_with_its_reason_here_and_among_what_was_skipped(parsed, table):
+    row = row_of(parsed, table, "forced_no_bonus")
 
     assert "failed" in row.text
     assert "out of memory" in row.text

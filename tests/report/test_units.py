@@ -2,7 +2,7 @@
 
 import pytest
 
-from specdec.report.units import write
+from specdec.report.units import moment, write
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,17 @@ def test_a_number_is_written_in_its_unit(value, unit, shown):
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
 def test_what_was_not_measured_is_a_dash_and_no_number(value):
     assert write(value, "ratio") == "–"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2026-01-01T09:05:00.000000+00:00", "2026-01-01 09:05:00 UTC"),
+        ("2026-01-01T01:10:00.25+08:00", "2025-12-31 17:10:00 UTC"),
+        ("2026-01-01T09:10:00Z", "2026-01-01 09:10:00 UTC"),
+        ("2026-01-01T09:10:00", "2026-01-01T09:10:00"),  # of no zone: nothing is made up
+        ("–", "–"),
+    ],
+)
+def test_a_time_is_written_in_utc(text, shown):
+    assert moment(text) == shown

@@ -21,6 +21,7 @@ from specdec.report.sections.steps import steps_section
 from specdec.report.sections.values import Fact
 from specdec.report.sections.verdict import verdict_section
 from specdec.report.table import Table
+from specdec.report.units import moment
 
 ORDER = (
     verdict_section,
@@ -94,5 +95,5 @@ def _machine(sources: Sources) -> list[Fact]:
         elif key is not None and isinstance(machine[key], int | float):
             facts.append(Fact("cores", None, pointer(ENVIRONMENT, "machine", key), "count", message=True))
     if environment and environment.get("measured_at"):
-        facts.append(Fact("", str(environment["measured_at"])))
+        facts.append(Fact("", moment(str(environment["measured_at"]))))
     return facts

@@ -8,6 +8,7 @@ from specdec.report.parameters import differences
 from specdec.report.sections.section import Block, Note, Part, Sources
 from specdec.report.sections.values import Fact, Facts
 from specdec.report.table import Column, Row, Table
+from specdec.report.units import moment
 
 DESIGN = "timing/design.json"
 VERDICT = "analysis/verdict.json"
@@ -96,7 +97,7 @@ def _design(sources: Sources) -> Iterator[Fact]:
     verdict = sources.inputs.document(VERDICT)
     state = (verdict.get("design") or {}) if verdict else {}
     yield Fact("design hash", str(state.get("design_hash") or "–"), message=True)
-    yield Fact("frozen at", str(state.get("frozen_at") or "–"), message=True)
+    yield Fact("frozen at", moment(str(state.get("frozen_at") or "–")), message=True)
     before = sources.claims.first(pointer(VERDICT, "design", "n_cells_before_freeze"))
     if before and sources.claims(before).known:
         yield Fact("cells timed before that", None, before, "count", message=True)

@@ -70,6 +70,31 @@ def skip_reason(sources: Sources, name: str) -> str | None:
     return str(document["reason"]) if document and document.get("status") == "skipped" else None
 
 
+@dataclass(frozen=True)
+class Silence:
+    """A mechanism, or an arm of it, without figures; ``reason`` is the claim id of the sentence that its file gives."""
+
+    name: str
+    state: str
+    arm: str | None = None
+    reason: str | None = None
+
+
+def silences(sources: Sources) -> Iterator[Silence]:
+    """Everything in the mechanisms' files that was skipped or failed, and files that are not there."""
+    for name in NAMES:
+        document = sources.inputs.document(file_of(name))
+        if not document:
+            yield Silence(name, "not measured")
+        elif document.get("status") == "skipped":
+            yield Silence(name, "skipped", reason=pointer(file_of(name), "reason"))
+        for index, row in enumerate((document or {}).get("rows") or []):
+            if row.get("status") not in (None, "measured"):
+                arm = str(row.get("executor") or row.get("arm") or "")
+                reason = pointer(file_of(name), "rows", index, "reason") if row.get("reason") else None
+                yield Silence(name, str(row["status"]), arm, reason)
+
+
 def all_families(values: dict[str, Any]) -> bool:
     """Rows of arms, of all families together."""
     return values.get("family") is None and "r" in values

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from specdec.report.claims import pointer
 from specdec.report.figure import Draw, Drawing
 from specdec.report.inputs import Missing
 from specdec.report.sections.mechanism_charts import (
@@ -12,7 +11,7 @@ from specdec.report.sections.mechanism_charts import (
     step_curves,
     waterfall,
 )
-from specdec.report.sections.mechanism_rows import NAMES, Figure, all_families, figures, file_of
+from specdec.report.sections.mechanism_rows import NAMES, Figure, all_families, figures, silences
 from specdec.report.sections.section import Part, Section, Sources
 from specdec.report.table import Column, Row, Table
 
@@ -281,18 +280,10 @@ def _table(
 
 def _silent(sources: Sources) -> Table | None:
     """Mechanisms and rows without figures, each with the reason that its file gives."""
-    rows = []
-    for name, title in NAMES.items():
-        document = sources.inputs.document(file_of(name))
-        if not document:
-            rows.append(Row({"what": title, "state": "not measured"}))
-        elif document.get("status") == "skipped":
-            rows.append(Row({"what": title, "state": "skipped", "reason": pointer(file_of(name), "reason")}))
-        for index, row in enumerate((document or {}).get("rows") or []):
-            if row.get("status") not in (None, "measured"):
-                arm = str(row.get("executor") or row.get("arm") or "")
-                reason = pointer(file_of(name), "rows", index, "reason") if row.get("reason") else None
-                rows.append(Row({"what": title, "state": str(row["status"]), "arm": arm, "reason": reason}))
+    rows = [
+        Row({"what": NAMES[silence.name], "state": silence.state, "arm": silence.arm, "reason": silence.reason})
+        for silence in silences(sources)
+    ]
     if not rows:
         return None
     return Table(

@@ -7,10 +7,12 @@ from specdec.report.claims import pointer
 from specdec.report.inputs import GATES, PHASES, Missing
 from specdec.report.sections.costs import entries
 from specdec.report.sections.design import checksums_part, dates_part, design_parts, parameters_part
+from specdec.report.sections.mechanism_rows import silences
 from specdec.report.sections.rows import ratios
 from specdec.report.sections.section import Block, Part, Section, Sources
 from specdec.report.sections.values import Fact, Facts, leaves
 from specdec.report.table import Column, Row, Table
+from specdec.report.units import moment
 
 ENVIRONMENT = "environment/environment.json"
 REPEATS = {
@@ -44,14 +46,14 @@ def provenance_section(sources: Sources) -> Section:
 
 def _top(sources: Sources, environment: dict[str, Any]) -> Iterator[Fact]:
     yield Fact("fingerprint", str(environment.get("fingerprint", "–")), message=True)
-    yield Fact("environment recorded", str(environment.get("measured_at", "–")), message=True)
+    yield Fact("environment recorded", moment(str(environment.get("measured_at", "–"))), message=True)
     for phase, (first, last) in REPEATS.items():
         started = sorted(
             row["started_at"] for row in sources.inputs.tables.get(f"{phase}/runs.csv", []) if row.get("started_at")
         )
         if started:
-            yield Fact(first, started[0], message=True)
-            yield Fact(last, started[-1], message=True)
+            yield Fact(first, moment(started[0]), message=True)
+            yield Fact(last, moment(started[-1]), message=True)
     studies = {row["study_hash"] for rows in sources.inputs.tables.values() for row in rows if row.get("study_hash")}
     for study in sorted(studies):
         yield Fact("study hash", study, message=True)
@@ -146,6 +148,10 @@ def skipped_section(sources: Sources) -> Section:
         if not entry.measured and entry.values.get("reason"):
             names = " ".join(str(entry.names[key]) for key in ("phase", "context", "arm"))
             rows.append(Row({"what": f"cost split, {names}", "reason": entry.pointer("reason")}))
+    for silence in silences(sources):
+        if silence.state != "not measured":
+            what = " ".join(filter(None, ("mechanism", silence.name, silence.arm)))
+            rows.append(Row({"what": what, "why": silence.state, "reason": silence.reason}))
     columns = (
         Column("what", "What"),
         Column("why", "State", word=True),
