@@ -7,6 +7,7 @@ imported, so ``specdec --help`` needs no torch and the report is rendered withou
 import argparse
 import difflib
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -15,13 +16,14 @@ from specdec.errors import SpecdecError
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+READER_GONE = 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return the process's exit code.
 
     0: done. 1: a correctness gate or an audit said no. 2: the input cannot be used (one sentence on
-    stderr). 130: interrupted. A traceback means a bug in specdec.
+    stderr). 130: interrupted. 141: the reader of the output has gone. A traceback means a bug in specdec.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = arguments[0] if arguments and not arguments[0].startswith("-") else None
@@ -31,9 +33,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(f"unknown verb {chosen!r}; {hint}", USAGE_ERROR)
     try:
         options = _parser(chosen).parse_args(arguments)
-        return int(importlib.import_module(VERBS[options.verb].module).run(options) or 0)
+        code = int(importlib.import_module(VERBS[options.verb].module).run(options) or 0)
+        sys.stdout.flush()
+        return code
     except SpecdecError as error:
         return _complain(str(error), error.exit_code)
+    except BrokenPipeError:
+        # the reader has seen enough (`specdec show | head`); what is left must not fail once more at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
     except KeyboardInterrupt:
         return _complain("interrupted; the same command goes on from here", INTERRUPTED)
 

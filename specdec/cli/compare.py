@@ -45,11 +45,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _show(answer: dict[str, Any]) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    from specdec.report.terminal import Terminal
+
+    console = Terminal(highlight=False)
     for side in ("a", "b"):
         console.print(Text(f"{side.upper()}  {answer[side]['folder']}: {answer[side]['machine']}"))
     for what in ("design", "machine"):

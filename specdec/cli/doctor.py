@@ -25,14 +25,15 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
     else:
-        from rich.console import Console
         from rich.table import Table
         from rich.text import Text
+
+        from specdec.report.terminal import Terminal
 
         table = Table(box=None, pad_edge=False, show_header=False)
         for finding in findings:
             remedy = f"\n-> {finding.remedy}" if finding.remedy and finding.status != "ok" else ""
             status = Text(finding.status, style=STYLES[finding.status])
             table.add_row(status, Text(finding.name), Text(finding.said + remedy))
-        Console(highlight=False).print(table)
+        Terminal(highlight=False).print(table)
     return MISSING if any(finding.status == "missing" for finding in findings) else 0

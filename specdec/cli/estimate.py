@@ -142,10 +142,11 @@ def _took(jobs: list[Any], taken: dict[str, float]) -> float | None:
 
 def _show(name: str, answer: dict[str, Any]) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    from specdec.report.terminal import Terminal
+
+    console = Terminal(highlight=False)
     console.print(f"{name}: step times from {answer['source']}", soft_wrap=True)
     if answer["phases"]:
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
