@@ -23,7 +23,9 @@ class Chains:
 
     ``n_accepted`` int64 ``[n_positions]`` is the length of each chain's accepted prefix, ``ranks`` int64
     ``[n_positions]`` the rank of the text's next token in the drafter's distribution there (-1 at the text's end);
-    ``n_tokens`` is the length of the text, the prefill's token included.
+    ``n_tokens`` is the length of the text, the prefill's token included. ``follows_text``: the drafter knows the text
+    alone, so it ranks a token alike wherever its draft began. A feature head does not: it reads the target's states as
+    far as there are any, and behind them its own.
     """
 
     context: int
@@ -36,6 +38,7 @@ class Chains:
     margin: FloatArray
     n_accepted: NDArray[np.int64]
     ranks: NDArray[np.int64]
+    follows_text: bool
 
     def signals(self, position: int, depth: int) -> Signals:
         """What the drafter knew about the token at ``depth`` (from 1)."""
@@ -46,9 +49,21 @@ class Chains:
         """Accepted prefix of the chain at ``position``."""
         return int(self.n_accepted[position])
 
-    def rank(self, position: int) -> int | None:
-        """Rank of the token behind ``position``; None at the end of the text."""
-        rank = int(self.ranks[position]) if position < len(self.ranks) else -1
+    def rank(self, position: int, depth: int) -> int | None:
+        """Rank of the token at ``depth`` (from 1) behind ``position``; None behind the end of the text.
+
+        Raises
+        ------
+        RecordError
+            If that is not known: deeper than 1, behind any path, of a drafter that knows more than the text.
+        """
+        if depth > 1 and not self.follows_text:
+            raise RecordError(
+                f"observations: {self.context}/{self.family} is drafted by a head that reads the target's states; "
+                f"trees of one level can be replayed, such as tree=8, deeper ones are to be run"
+            )
+        place = position + depth - 1
+        rank = int(self.ranks[place]) if place < len(self.ranks) else -1
         return rank if rank >= 0 else None
 
 
@@ -199,7 +214,7 @@ def _chains(rows: pd.DataFrame) -> Chains:
         values: FloatArray = ordered[name].to_numpy(dtype=float, na_value=np.nan).reshape(n_positions, k_max)
         return values
 
-    inside = grid("target_token") >= 0
+    inside, ranks = grid("target_token") >= 0, grid("draft_rank")
     index = np.add.outer(np.arange(n_positions), np.arange(1, k_max + 1))
     standing = np.cumprod(inside & (grid("accepted") > 0), axis=1).sum(axis=1)
     n_tokens = int(index[inside].max()) + 1 if inside.any() else 1
@@ -213,5 +228,16 @@ def _chains(rows: pd.DataFrame) -> Chains:
         grid("entropy"),
         grid("margin"),
         standing.astype(np.int64),
-        np.nan_to_num(grid("draft_rank")[:, 0], nan=-1.0).astype(np.int64),
+        np.nan_to_num(ranks[:, 0], nan=-1.0).astype(np.int64),
+        _same_from_everywhere(ranks),
     )
+
+
+def _same_from_everywhere(ranks: FloatArray) -> bool:
+    """Whether each rank in ``[n_positions, k_max]`` is that of the chain that begins there; NaN was not reached."""
+    for depth in range(1, min(ranks.shape)):
+        deep, begun = ranks[:-depth, depth], ranks[depth:, 0]
+        known = ~np.isnan(deep)
+        if not np.array_equal(deep[known], begun[known]):
+            return False
+    return True

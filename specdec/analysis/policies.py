@@ -31,8 +31,8 @@ class Recorded(Protocol):
         """Accepted prefix of the chain behind ``position``."""
         ...
 
-    def rank(self, position: int) -> int | None:
-        """Rank of the text's next token in the drafter's distribution behind ``position``; None at the text's end."""
+    def rank(self, position: int, depth: int) -> int | None:
+        """Rank, for the drafter, of the text's token at ``depth`` (from 1) behind ``position``; None behind the end."""
         ...
 
 
@@ -179,7 +179,7 @@ class Branching(FixedK):
             return Drafted(0, 0, 0)
         node, n_standing = 0, 0
         for depth in range(1, tree.depth + 1):
-            rank = recorded.rank(position + depth - 1)
+            rank = recorded.rank(position, depth)
             child = None if rank is None else tree.child(depth, node, rank)
             if child is None:
                 break

@@ -21,11 +21,12 @@ Ranks = tuple[int, ...]
 
 
 def tree_candidates(prompts: Sequence[Chains], most_nodes: int) -> Iterator[Tree]:
-    """The best shape of each size up to ``most_nodes`` and each depth recorded; each shape once, chains left out."""
-    counts = path_counts(prompts)
+    """The best shape of each size up to ``most_nodes`` and each depth known; each shape once, chains left out."""
+    deepest = min((chains.k_max if chains.follows_text else 1 for chains in prompts), default=0)
+    deepest = min(MOST_LEVELS, deepest)
+    counts = path_counts(prompts, deepest)
     seen: set[Tree] = set()
-    deepest = min((chains.k_max for chains in prompts), default=0)
-    for depth in range(1, min(MOST_LEVELS, deepest) + 1):
+    for depth in range(1, deepest + 1):
         for size in SIZES:
             if size > most_nodes:
                 break
@@ -35,14 +36,14 @@ def tree_candidates(prompts: Sequence[Chains], most_nodes: int) -> Iterator[Tree
                 yield tree
 
 
-def path_counts(prompts: Sequence[Chains]) -> Counter[Ranks]:
-    """How often the text follows each path of up to ``MOST_LEVELS`` ranks, over all positions."""
+def path_counts(prompts: Sequence[Chains], deepest: int) -> Counter[Ranks]:
+    """How often the text follows each path of up to ``deepest`` ranks, over all positions."""
     counts: Counter[Ranks] = Counter()
     for chains in prompts:
         for start in range(len(chains.ranks)):
             path: Ranks = ()
-            for position in range(start, start + MOST_LEVELS):
-                rank = chains.rank(position)
+            for depth in range(1, deepest + 1):
+                rank = chains.rank(start, depth)
                 if rank is None or rank >= MOST_NODES:
                     break
                 path = (*path, rank)

@@ -173,18 +173,25 @@ def _row(arm, c, phase, context, family, block, number, repeat, level, factor):
 
 
 def observations(n_prompts: int = 3, n_tokens: int = 20, k_max: int = 6, acceptance: float = 0.7, seed: int = 0):
-    """A table of draft chains along texts of ``n_tokens`` that no end-of-text token ends."""
+    """A table of draft chains along texts of ``n_tokens`` that no end-of-text token ends.
+
+    What the drafter makes of a place depends on the text alone, wherever its chain began.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     for prompt in range(n_prompts):
+        n_places = n_tokens + k_max
+        is_right = rng.random(n_places) < acceptance
+        confidences = np.where(is_right, rng.beta(5, 2, n_places), rng.beta(2, 3, n_places))
+        ranks = np.where(is_right, 0, rng.integers(1, 12, n_places))
         for position in range(n_tokens):
             reached = True
             for depth in range(1, k_max + 1):
-                inside = position + depth < n_tokens
-                right = bool(rng.random() < acceptance)
+                place = position + depth
+                inside = place < n_tokens
+                right, confidence = bool(is_right[place]), float(confidences[place])
                 accepted = bool(reached and right and inside)
-                confidence = float(np.clip(rng.beta(5, 2) if right else rng.beta(2, 3), 0, 1))
-                rank = (0 if right else int(rng.integers(1, 12))) if reached and inside else None
+                rank = int(ranks[place]) if reached and inside else None
                 rows.append(
                     {
                         "context": 256,

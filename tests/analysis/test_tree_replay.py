@@ -14,7 +14,7 @@ from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import Curve, StepCosts
 from specdec.analysis.tree_search import likeliest_tree, path_counts, tree_candidates
 from specdec.config.tree import tree_from
-from specdec.errors import ConfigError
+from specdec.errors import ConfigError, RecordError
 
 SHAPES = ["1", "1/1/1", "4", "9/3+2+1", "2/0+2", "3/2+1/1+0+1"]
 
@@ -117,15 +117,33 @@ def test_no_tree_is_proposed_deeper_than_the_chains_were_recorded():
     assert {len(tree.levels) for tree in tree_candidates(shallow, FLAT_NODES)} == {1, 2}
 
 
+def of_a_head(rows):
+    """The same chains from a drafter that ranks worse where it has only its own states to read."""
+    deeper = (rows["depth"] > 1) & ~rows["accepted"] & rows["draft_rank"].notna()
+    return rows.assign(draft_rank=rows["draft_rank"].where(~deeper, rows["draft_rank"] + 1))
+
+
+def test_of_a_head_only_siblings_are_replayed():
+    """Planted fault: ranks at the beginning of chains, taken for those deeper in a tree, promise too much."""
+    plain = read_chains(record(World(3), 24))
+    head = read_chains(of_a_head(record(World(3), 24)))
+    assert (plain[0].follows_text, head[0].follows_text) == (True, False)
+    assert count(replay(head[0], parse_policy("tree=8"), 24)) == count(replay(plain[0], parse_policy("tree=8"), 24))
+    with pytest.raises(RecordError, match="trees of one level can be replayed"):
+        list(replay(head[0], parse_policy("tree=4/2"), 24))
+    assert {tree.depth for tree in tree_candidates(plain, FLAT_NODES)} == {1, 2, 3}
+    assert {tree.depth for tree in tree_candidates(head, FLAT_NODES)} == {1}
+
+
 def test_the_likeliest_nodes_make_the_tree():
     """Ranks of one text, by hand: 0 follows twice, then 1; behind a 0 comes 0 or 2."""
-    counts = path_counts([_ranked([0, 0, 2, 0, 1])])
+    counts = path_counts([_ranked([0, 0, 2, 0, 1])], 3)
     assert (counts[(0,)], counts[(0, 0)], counts[(0, 2)]) == (3, 1, 1)
     assert likeliest_tree(counts, 1, 2).name == "1"
     assert likeliest_tree(counts, 3, 2).widths[0] >= 1
     assert likeliest_tree(counts, 2, 1).name == "2"
     assert likeliest_tree(counts, 63, 1).name == "3", "a rank that never occurs gets no node"
-    assert likeliest_tree(path_counts([]), 4, 1) is None
+    assert likeliest_tree(path_counts([], 3), 4, 1) is None
 
 
 def _ranked(ranks):

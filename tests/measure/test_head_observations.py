@@ -7,13 +7,16 @@ from engine_sections import engine_section
 from learned_head import learned_head
 
 from specdec.analysis.chains import count, read_chains, replay
+from specdec.analysis.policy_search import score
 from specdec.analysis.policy_words import parse_policy
+from specdec.analysis.round_model import Curve, StepCosts
 from specdec.config.arms import Arm
 from specdec.config.study import Observations
 from specdec.decode.assemble import assemble
 from specdec.decode.checked import checked
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
+from specdec.errors import RecordError
 from specdec.measure.observations import write_observations
 from specdec.measure.session import warm_shapes
 from specdec.prompts.rows import make_prompt, write_rows
@@ -51,33 +54,41 @@ def study(tiny_model, random_head, tmp_path_factory):
     return folder
 
 
-def live(study, controller, prompt):
-    arm = Arm.model_validate({"drafter": {"kind": "model", "model": "head"}, "controller": controller})
+def live(study, controller, prompt, tree=None):
+    arm = Arm.model_validate({"drafter": {"kind": "model", "model": "head"}, "controller": controller, "tree": tree})
     engine = checked(assemble(arm, Loaded(study / "models", section()), max_new_tokens=NEW_TOKENS))
     rounds = list(decode(engine, engine.prefill(prompt)))
     return [(r.n_drafted, r.n_reached, r.n_accepted, len(r.emitted)) for r in rounds], engine
 
 
 @pytest.mark.parametrize(
-    ("policy", "controller"),
+    ("policy", "controller", "tree"),
     [
-        ("k=1", {"kind": "fixed", "k": 1}),
-        ("k=4", {"kind": "fixed", "k": 4}),
-        ("confidence=0.3,k=5", {"kind": "confidence", "k": 5, "threshold": 0.3}),
+        ("k=1", {"kind": "fixed", "k": 1}, None),
+        ("k=4", {"kind": "fixed", "k": 4}, None),
+        ("confidence=0.3,k=5", {"kind": "confidence", "k": 5, "threshold": 0.3}, None),
+        ("tree=6", {"kind": "fixed", "k": 1}, {"levels": [[6]]}),
     ],
 )
-def test_a_policy_replayed_from_the_chains_is_the_live_run(study, policy, controller):
+def test_a_policy_replayed_from_the_chains_is_the_live_run(study, policy, controller, tree):
     """Rounds and forwards are equal; some drafts stand and some fall, or the test would prove nothing."""
     recorded = {chains.family: chains for chains in read_chains(pd.read_parquet(study / "o.parquet"))}
     n_accepted = n_reached = 0
     for family, prompt in zip(FAMILIES, PROMPTS, strict=True):
-        rounds, engine = live(study, controller, prompt)
+        rounds, engine = live(study, controller, prompt, tree)
         played = list(replay(recorded[family], parse_policy(policy), NEW_TOKENS))
         assert [(r.n_drafted, r.n_reached, r.n_accepted, r.n_emitted) for r in played] == rounds
         assert count(played).n_draft_forwards == engine.drafter.tally.forwards["draft"]
         n_reached += sum(r[1] for r in rounds)
         n_accepted += sum(r[2] for r in rounds)
     assert 0.2 < n_accepted / n_reached < 1.0
+
+
+def test_deeper_trees_of_a_head_are_not_replayed(study):
+    """Behind its first token it reads its own states: what it ranks there, no other chain has recorded."""
+    recorded = read_chains(pd.read_parquet(study / "o.parquet"))
+    with pytest.raises(RecordError, match="trees of one level can be replayed"):
+        score("tree=4/2", recorded, StepCosts(0.1, Curve.flat(1.0)), NEW_TOKENS)
 
 
 @pytest.mark.parametrize("k", [1, 3])
