@@ -54,7 +54,7 @@ MAY_IMPORT = {
         "report",
     },
     "__main__": {"cli"},
-    "__init__": {"errors", "records"},
+    "__init__": {"errors"},
 }
 WITHOUT_TORCH = ("errors", "storage", "config", "records", "prompts", "pipeline", "archive", "analysis", "report")
 HEAVY = {"torch", "transformers", "accelerate", "safetensors.torch"}
@@ -69,12 +69,18 @@ MODULES = {module_name(path): path for path in sorted((ROOT / "specdec").rglob("
 
 
 def imported(path):
-    """Dotted names that a file imports anywhere in it, those for type checkers excepted."""
+    """Dotted names that a file imports anywhere in it, those for type checkers excepted.
+
+    So are the functions of ``specdec/__init__.py``: what it offers to library users runs when they call it.
+    """
     found = set()
+    offers = path == ROOT / "specdec/__init__.py"
 
     def walk(node):
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+                continue
+            if offers and isinstance(child, ast.FunctionDef):
                 continue
             if isinstance(child, ast.Import):
                 found.update(alias.name for alias in child.names)

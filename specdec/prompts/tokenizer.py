@@ -73,7 +73,7 @@ class PromptTokenizer:
             return self._chat_with_literals(messages, found)
         text = self.template.render(messages)
         if self.template.source is None:  # a base model: its own beginning-of-text token, if it has one
-            return Encoded(text, list(self._tokenizer.encode(text, add_special_tokens=True).ids))
+            return Encoded(text, self._encode(text, literal=False, special=True))
         return Encoded(text, self._encode(text, literal=False))
 
     def _chat_with_literals(self, messages: Sequence[Message], found: Sequence[str]) -> Encoded:
@@ -100,10 +100,17 @@ class PromptTokenizer:
             ids += self._encode(_replace(piece, back), literal=number % 2 == 0) if piece else []
         return ids
 
-    def _encode(self, text: str, *, literal: bool) -> list[int]:
+    def _encode(self, text: str, *, literal: bool, special: bool = False) -> list[int]:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise PromptError(
+                f"prompt: character {error.start} ({text[error.start]!a}) is half a pair of surrogates or a byte that "
+                "is no UTF-8; give whole characters"
+            ) from None
         self._tokenizer.encode_special_tokens = literal
         try:
-            return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+            return list(self._tokenizer.encode(text, add_special_tokens=special).ids)
         finally:
             self._tokenizer.encode_special_tokens = False
 
