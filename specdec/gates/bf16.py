@@ -6,6 +6,7 @@ of the two was right, and two target-only runs in two processes give the noise t
 any speculation (DESIGN of the layers: docs/correctness.md).
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -72,7 +73,7 @@ class Seen:
 
 
 def judge_flips(found: list[tuple[str, Flip]], seen: Seen) -> Check:
-    """Hard flips fail, ties warn, no flip passes; the arbiter's word is counted."""
+    """Hard flips and logits that are no numbers fail, ties warn, no flip passes; the arbiter's word is counted."""
     hard = [(name, flip) for name, flip in found if flip.kind == "hard"]
     right = {way: sum(getattr(flip, way) == flip.arbiter for _, flip in found) for way in ("single", "block")}
     evidence: dict[str, Any] = {
@@ -91,6 +92,8 @@ def judge_flips(found: list[tuple[str, Flip]], seen: Seen) -> Check:
         f"(from float32 by {seen.from_float32:.3g})"
     )
     name = "one row against k + 1 rows"
+    if not math.isfinite(max(seen.largest, seen.from_float32)):
+        return Check(name, "fail", f"{told_seen}: some logits are no numbers", evidence)
     if hard:
         prompt, flip = hard[0]
         told = (

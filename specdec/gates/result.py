@@ -3,6 +3,7 @@
 Apart from the gates so that a fault is always told in the same words: which gate, which check, what was seen.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -66,8 +67,8 @@ def conclude(gate: str, hard: bool, checks: Iterable[Check]) -> GateResult:
 
 
 def write_result(path: Path, result: GateResult) -> None:
-    """Write one gate's JSON, whole or not at all."""
-    write_json(path, asdict(result))
+    """Write one gate's JSON, whole or not at all; what is no finite number (JSON has none) is written as a word."""
+    write_json(path, _finite(asdict(result)))
 
 
 def read_result(path: Path) -> GateResult:
@@ -87,3 +88,11 @@ def read_result(path: Path) -> GateResult:
     if result.status not in STATUSES or any(check.status not in STATUSES for check in checks):
         raise RecordError(f"{path}: holds an unknown status; delete it and run the gates again")
     return result
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

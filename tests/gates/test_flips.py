@@ -116,3 +116,10 @@ def test_different_positions_are_refused():
 def test_the_gates_own_controls_see_their_faults(tie_ulps):
     """At 0 ulp every flip is hard, so the planted tie is planted one ulp wide and judged with one."""
     assert [check.status for check in controls(tie_ulps)] == ["pass", "pass"]
+
+
+def test_logits_that_are_no_numbers_fail_even_where_both_ways_agree():
+    """Both ways NaN in the same place: no choice changes, and nothing is right."""
+    check = judge_flips([], Seen("bfloat16", 4, 64, largest=math.inf))
+    assert (check.status, check.evidence["largest_difference"]) == ("fail", math.inf)
+    assert "no numbers" in check.detail

@@ -234,3 +234,11 @@ def test_an_exception_in_a_check_is_a_failed_check_with_its_words():
 )
 def test_the_worst_check_decides(statuses, expected):
     assert conclude("g", True, [Check("c", s, "d") for s in statuses]).status == expected
+
+
+def test_evidence_that_is_no_number_is_written_as_a_word(tmp_path):
+    """JSON has no infinity; a gate that met one must still leave its file behind."""
+    found = Check("rows", "fail", "far apart", {"largest": float("inf"), "flips": [{"gap": float("nan")}], "n": 3})
+    write_result(tmp_path / "g.json", conclude("bf16", True, [found]))
+    evidence = read_result(tmp_path / "g.json").checks[0].evidence
+    assert evidence == {"largest": "inf", "flips": [{"gap": "nan"}], "n": 3}
