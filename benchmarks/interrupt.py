@@ -3,7 +3,8 @@
 Ctrl-C or ``kill -9``, each after a random time, to the whole process group as a terminal or a power cut does; then the
 documented recovery (``snakemake --unlock`` and the same command), until the study is complete. Counted are files torn
 after a kill, finished cells that were lost, and finished cells that were measured again. A cell is finished once
-Snakemake has recorded its job; one that was being timed is timed again as a whole, which is neither.
+Snakemake has recorded its job; one that was being timed is timed again as a whole, which is neither. Moments are drawn
+in units of Snakemake's own start on this machine, or on a slow one they would all lie before the first job.
 """
 
 import argparse
@@ -29,8 +30,8 @@ from specdec.storage import sha256_file
 
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
-LONGEST_S = 12.0
-"""A run is let alone for at most so long: start-up, then several jobs of the smoke study on an idle machine."""
+STARTS = 8.0
+"""A run is let alone for at most so many starts of Snakemake: one to start, the others for two or three jobs."""
 
 
 @dataclass
@@ -43,16 +44,19 @@ class Tally:
     repeated: list[str] = field(default_factory=list)
     n_rounds: int = 1
     """The study was completed, and begun anew, so often."""
+    n_at_stake: int = 0
+    """Finished cells at the interruptions, summed over these."""
 
     def clean(self) -> bool:
-        """Whether nothing was torn, lost or measured twice."""
-        return not (self.torn or self.lost or self.repeated)
+        """Whether nothing was torn, lost or measured twice, and there was something to lose."""
+        return self.n_at_stake > 0 and not (self.torn or self.lost or self.repeated)
 
 
 def interrupt(
-    folder: Path, environment: dict[str, str], n_kills: int, rng: random.Random, longest_s: float = LONGEST_S
+    folder: Path, environment: dict[str, str], n_kills: int, rng: random.Random, longest_s: float | None = None
 ) -> Tally:
     """Run the study in ``folder`` with ``n_kills`` interruptions, then to its end; results are complete afterwards."""
+    longest_s = longest_s or STARTS * start_s(folder, environment)
     tally = Tally()
     finished: dict[str, str] = {}
     while len(tally.kills) < n_kills:
@@ -75,6 +79,7 @@ def interrupt(
             tally.kills.append(f"{sort.name} after {seconds:.1f} s")
             tally.torn += torn(folder / "results")
             compare(finished, finished_cells(folder), tally)
+            tally.n_at_stake += len(finished)
             print(f"{len(tally.kills)}: {tally.kills[-1]}, {len(finished)} cells finished", flush=True)
             _run(folder, environment, "--unlock")
         else:
@@ -87,6 +92,13 @@ def interrupt(
     tally.torn += torn(folder / "results")
     tally.lost += [name for name in everything(folder) if not (folder / name).is_file()]
     return tally
+
+
+def start_s(folder: Path, environment: dict[str, str]) -> float:
+    """How long Snakemake takes here before its first job."""
+    begun = time.monotonic()
+    _run(folder, environment, "--dry-run")
+    return time.monotonic() - begun
 
 
 def finished_cells(folder: Path) -> dict[str, str]:
@@ -164,7 +176,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20, help="interruptions [20]")
     parser.add_argument("--seed", type=int, default=1, help="of the moments [1]")
-    parser.add_argument("--longest-s", type=float, default=LONGEST_S, help=f"longest time between two [{LONGEST_S}]")
+    parser.add_argument("--longest-s", type=float, help=f"longest time between two [{STARTS:.0f} starts of Snakemake]")
     parser.add_argument("--study", type=Path, default=ROOT / "studies/smoke.yaml")
     args = parser.parse_args()
     begun = time.monotonic()
@@ -174,6 +186,7 @@ def main() -> int:
         n_results = len(everything(folder))
     for what in ("torn", "lost", "repeated"):
         print(f"{what} = {len(getattr(tally, what))}", *getattr(tally, what))
+    print(f"at stake: {tally.n_at_stake} finished cells, summed over the interruptions")
     print(f"complete: {n_results} results after {len(tally.kills)} kills in {tally.n_rounds} rounds, ", end="")
     print(f"{time.monotonic() - begun:.0f} s")
     return 0 if tally.clean() else 1
