@@ -45,7 +45,7 @@ def require_agreement(library: Library) -> None:
     Raises
     ------
     MachineError
-        If their hidden states or logits differ by more than ``TOLERANCE``.
+        If their logits differ by more than ``TOLERANCE``.
     """
     weights = _weights()
     plain = build_network(SAMPLE, dict(weights), n_vocabulary=SAMPLE.n_vocabulary)
@@ -56,10 +56,9 @@ def require_agreement(library: Library) -> None:
         linear=panel_linear(library),
         runner=NativeRunner(library),
     )
-    try:
-        torch.testing.assert_close(_run(native), _run(plain), atol=TOLERANCE, rtol=TOLERANCE)
-    except AssertionError as error:
-        raise MachineError(f"the compiled layer disagrees with torch's ({str(error).splitlines()[0]})") from error
+    apart = float((_run(native) - _run(plain)).abs().max())
+    if not apart <= TOLERANCE:
+        raise MachineError(f"the compiled layer disagrees with torch's by {apart:.2g} where {TOLERANCE:g} is allowed")
 
 
 def _weights() -> dict[str, torch.Tensor]:

@@ -19,6 +19,7 @@
 #define TILE_ROWS 6 /* 15 of 16 registers */
 #endif
 #define PANEL (2 * LANES)
+#define QUERIES (2 * TILE_ROWS) /* of one key head at a time: they share the turning of its keys */
 #define PREFETCH_FLOATS 512 /* 2 KiB ahead; from 1 to 8 KiB no difference was seen */
 #define INFINITE __builtin_inff()
 #define INLINE static inline __attribute__((always_inline))
@@ -95,24 +96,21 @@ INLINE lanes larger(lanes a, lanes b) { return choose(a > b, a, b); }
 #if LANES == 16
 #define EVEN 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 #define ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #else
 #define EVEN 0, 2, 4, 6, 8, 10, 12, 14
 #define ODD 1, 3, 5, 7, 9, 11, 13, 15
+#define LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #endif
 #ifdef __clang__
+#define UNROLLED _Pragma("unroll")
 #define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
+#define UNROLLED _Pragma("GCC unroll 16") /* else arrays of vectors stay in memory */
 #define PICK(a, b, ...) __builtin_shuffle(a, b, (marks){__VA_ARGS__})
 #endif
-
-/* lane i of the result: the sum of all lanes of values[i] (neighbours are added, log2(LANES) times) */
-INLINE lanes sums(lanes *values)
-{
-    for (int n = LANES / 2; n; n /= 2)
-        for (int i = 0; i < n; i++)
-            values[i] = PICK(values[2 * i], values[2 * i + 1], EVEN) + PICK(values[2 * i], values[2 * i + 1], ODD);
-    return values[0];
-}
 
 INLINE float sum(lanes values)
 {
@@ -164,58 +162,115 @@ static void norm_rows(float *to, const float *from, const float *weight, float e
     for (count row = rows.from; row < rows.to; row++) norm_row(to + row * n, from + row * n, weight, eps, n);
 }
 
-/* One panel for `rows` rows; a constant where this is called, so that all sums stay in registers. */
-INLINE void tile(const linear *by, count panel, const float *restrict x, float *restrict y, int adds, const int rows)
+/* panel [n_in][PANEL]: PANEL rows [n_in] side by side, zeros in place of those from `n` on */
+static void make_panel(const float *rows, float *panel, count n, count n_in)
 {
-    const count n_in = by->n_in, column = panel * PANEL;
-    const float *weights = by->panels + panel * n_in * PANEL;
-    lanes acc[TILE_ROWS][2];
+    for (count i = 0; i < n_in; i += LANES)
+        for (int half = 0; half < 2; half++) {
+            lanes a[LANES], b[LANES];
+            const float *from = rows + half * LANES * n_in + i;
+            float *to = panel + i * PANEL + half * LANES;
+            for (int row = 0; row < LANES; row++) __builtin_prefetch(from + (PANEL + row) * n_in); /* the next panel's */
+            if (n >= (half + 1) * LANES && i + LANES <= n_in)
+                UNROLLED for (int row = 0; row < LANES; row++) a[row] = load(from + row * n_in);
+            else
+                for (int row = 0; row < LANES; row++)
+                    a[row] = half * LANES + row < n ? load_first(from + row * n_in, n_in - i) : (lanes){0};
+            /* a transpose: log2(LANES) times, the two halves of the rows are merged like cards */
+            UNROLLED for (int round = 1; round < LANES; round *= 2) {
+                UNROLLED for (int row = 0; row < LANES / 2; row++) {
+                    b[2 * row] = PICK(a[row], a[row + LANES / 2], LOW);
+                    b[2 * row + 1] = PICK(a[row], a[row + LANES / 2], HIGH);
+                }
+                UNROLLED for (int row = 0; row < LANES; row++) a[row] = b[row];
+            }
+            if (i + LANES <= n_in)
+                UNROLLED for (int row = 0; row < LANES; row++) store(to + row * PANEL, a[row]);
+            else
+                for (int row = 0; row < n_in - i; row++) store(to + row * PANEL, a[row]);
+        }
+}
+
+/* acc [rows] = x [rows, n] times PANEL columns of which `columns` are there, `stride` floats from one input to the next.
+ * rows and whole are constants where this is called, so that all sums stay in registers. */
+INLINE void products(lanes (*acc)[2], const float *restrict weights, count stride, count columns,
+                     const float *restrict x, count x_stride, count n, const int rows, const int whole)
+{
     for (int row = 0; row < rows; row++) acc[row][0] = acc[row][1] = (lanes){0};
-    for (count i = 0; i < n_in; i++, weights += PANEL) {
-        lanes w0 = load(weights), w1 = load(weights + LANES);
+    for (count i = 0; i < n; i++, weights += stride) {
+        lanes w0 = whole ? load(weights) : load_first(weights, columns);
+        lanes w1 = whole ? load(weights + LANES) : load_first(weights + LANES, columns - LANES);
         __builtin_prefetch(weights + PREFETCH_FLOATS);
         __builtin_prefetch(weights + PREFETCH_FLOATS + LANES);
         for (int row = 0; row < rows; row++) {
-            acc[row][0] += w0 * x[row * n_in + i];
-            acc[row][1] += w1 * x[row * n_in + i];
+            acc[row][0] += w0 * x[row * x_stride + i];
+            acc[row][1] += w1 * x[row * x_stride + i];
         }
     }
-    for (int row = 0; row < rows; row++)
-        for (int half = 0; half < 2; half++) {
-            count first = column + half * LANES, left = by->n_out - first;
-            if (left <= 0) continue;
-            float *to = y + row * by->n_out + first;
-            lanes value = acc[row][half];
-            if (by->bias) value += load_first(by->bias + first, left);
-            if (adds) value += load_first(to, left);
-            store_first(to, value, left);
+}
+
+#define BY_ROWS_6(CALL) \
+    case 1: CALL(1); break; \
+    case 2: CALL(2); break; \
+    case 3: CALL(3); break; \
+    case 4: CALL(4); break; \
+    case 5: CALL(5); break; \
+    case 6: CALL(6); break;
+#if TILE_ROWS == 12
+#define BY_ROWS(CALL) \
+    BY_ROWS_6(CALL) \
+    case 7: CALL(7); break; \
+    case 8: CALL(8); break; \
+    case 9: CALL(9); break; \
+    case 10: CALL(10); break; \
+    case 11: CALL(11); break; \
+    case 12: CALL(12); break;
+#else
+#define BY_ROWS(CALL) BY_ROWS_6(CALL)
+#endif
+
+/* to [rows, columns], to_stride floats from row to row: sums of `products`, rows <= TILE_ROWS */
+static void multiply_tile(float *to, count to_stride, const float *weights, count stride, count columns,
+                          const float *x, count x_stride, count n, int rows)
+{
+    lanes acc[TILE_ROWS][2];
+    if (columns >= PANEL)
+        switch (rows) {
+#define CALL(ROWS) products(acc, weights, stride, columns, x, x_stride, n, ROWS, 1); \
+                   for (int row = 0; row < ROWS; row++) { \
+                       store(to + row * to_stride, acc[row][0]); \
+                       store(to + row * to_stride + LANES, acc[row][1]); \
+                   }
+            BY_ROWS(CALL)
+#undef CALL
+        }
+    else
+        for (int row = 0; row < rows; row++) {
+            products(acc, weights, stride, columns, x + row * x_stride, x_stride, n, 1, 0);
+            store_first(to + row * to_stride, acc[0][0], columns);
+            store_first(to + row * to_stride + LANES, acc[0][1], columns - LANES);
         }
 }
 
 /* y [q, n_out] = (adds: +=) x [q, n_in] times the weight, plus the bias */
 static void multiply(const linear *by, const float *x, float *y, count q, int adds, int t, int T)
 {
-    range panels = share((by->n_out + PANEL - 1) / PANEL, t, T);
+    const count n_in = by->n_in, n_out = by->n_out;
+    range panels = share((n_out + PANEL - 1) / PANEL, t, T);
     for (count panel = panels.from; panel < panels.to; panel++)
         for (count row = 0; row < q; row += TILE_ROWS) {
-            const float *from = x + row * by->n_in;
-            float *to = y + row * by->n_out;
-            switch (q - row) {
-            case 1: tile(by, panel, from, to, adds, 1); break;
-            case 2: tile(by, panel, from, to, adds, 2); break;
-            case 3: tile(by, panel, from, to, adds, 3); break;
-            case 4: tile(by, panel, from, to, adds, 4); break;
-            case 5: tile(by, panel, from, to, adds, 5); break;
-#if TILE_ROWS > 6
-            case 6: tile(by, panel, from, to, adds, 6); break;
-            case 7: tile(by, panel, from, to, adds, 7); break;
-            case 8: tile(by, panel, from, to, adds, 8); break;
-            case 9: tile(by, panel, from, to, adds, 9); break;
-            case 10: tile(by, panel, from, to, adds, 10); break;
-            case 11: tile(by, panel, from, to, adds, 11); break;
-#endif
-            default: tile(by, panel, from, to, adds, TILE_ROWS);
-            }
+            int rows = q - row < TILE_ROWS ? (int)(q - row) : TILE_ROWS;
+            float tile[TILE_ROWS * PANEL];
+            multiply_tile(tile, PANEL, by->panels + panel * n_in * PANEL, PANEL, PANEL, x + row * n_in, n_in, n_in, rows);
+            for (int i = 0; i < rows; i++)
+                for (count part = 0; part < PANEL; part += LANES) {
+                    count first = panel * PANEL + part, left = n_out - first;
+                    float *to = y + (row + i) * n_out + first;
+                    lanes value = load(tile + i * PANEL + part);
+                    if (by->bias) value += load_first(by->bias + first, left);
+                    if (adds) value += load_first(to, left);
+                    store_first(to, value, left);
+                }
         }
 }
 
@@ -261,75 +316,81 @@ static count n_seen_by(const block *at, count row)
     return n;
 }
 
-/* scores [n rounded up to LANES]: query . key / sqrt(head_dim) + mask; -inf behind the n slots. Returns the largest. */
-static float score(const float *query, const float *keys, const float *mask, float *scores, count n, count dim)
+/* scores [n_padded] of one query become weights, those behind its n slots zero; returns their sum */
+static float soften(float *scores, const float *mask, float scale, count n, count n_padded)
 {
-    float scale = 1.0f / __builtin_sqrtf((float)dim);
-    lanes most = (lanes){0} - INFINITE;
-    for (count slot = 0; slot < n; slot += LANES) {
-        lanes products[LANES];
-        for (int i = 0; i < LANES; i++) {
-            products[i] = (lanes){0};
-            if (slot + i >= n) continue;
-            const float *key = keys + (slot + i) * dim;
-            for (count d = 0; d < dim; d += LANES)
-                products[i] += load_first(query + d, dim - d) * load_first(key + d, dim - d);
-        }
-        lanes values = sums(products) * scale;
-        if (mask) values += load_first(mask + slot, n - slot);
-        for (count i = n - slot; i < LANES; i++) values[i] = -INFINITE;
+    lanes most = (lanes){0} - INFINITE, totals = {0};
+    for (count slot = 0; slot < n_padded; slot += LANES) {
+        lanes values = load(scores + slot) * scale;
+        if (mask && slot < n) values += load_first(mask + slot, n - slot);
+        for (count i = n > slot ? n - slot : 0; i < LANES; i++) values[i] = -INFINITE;
         most = larger(values, most);
         store(scores + slot, values);
     }
     float largest = most[0];
     for (int i = 1; i < LANES; i++) largest = most[i] > largest ? most[i] : largest;
-    return largest;
-}
-
-#define SEEN_LANES 4 /* sums that one walk through the values keeps in registers: 64 dimensions on AVX-512 */
-
-/* to [head_dim]: one query head over the slots of its key head; softmax in two passes (scores: room for n + LANES) */
-static void attend(const float *query, const float *keys, const float *values, const float *mask, float *scores,
-                   float *to, count n, count dim)
-{
-    float largest = score(query, keys, mask, scores, n, dim);
-    lanes totals = {0};
-    for (count slot = 0; slot < n; slot += LANES) {
+    for (count slot = 0; slot < n_padded; slot += LANES) {
         lanes weights = exp_of_negative(load(scores + slot) - largest);
         totals += weights;
         store(scores + slot, weights);
     }
-    float total = sum(totals);
-    for (count first = 0; first < dim; first += SEEN_LANES * LANES) {
-        lanes seen[SEEN_LANES] = {{0}};
-        if (first + SEEN_LANES * LANES <= dim)
-            for (count slot = 0; slot < n; slot++)
-                for (int part = 0; part < SEEN_LANES; part++)
-                    seen[part] += load(values + slot * dim + first + part * LANES) * scores[slot];
-        else
-            for (count slot = 0; slot < n; slot++)
-                for (int part = 0; part < SEEN_LANES; part++) {
-                    count d = first + part * LANES;
-                    if (d < dim) seen[part] += load_first(values + slot * dim + d, dim - d) * scores[slot];
-                }
-        for (int part = 0; part < SEEN_LANES; part++) {
-            count d = first + part * LANES;
-            if (d < dim) store_first(to + d, seen[part] / total, dim - d);
-        }
-    }
+    return sum(totals);
 }
 
-/* attended [q, n_heads * head_dim]; heads outside, so that the rows of one head find its keys in the cache */
+INLINE count score_room(const block *at) { return (at->n_visible + PANEL - 1) / PANEL * PANEL; }
+
+/* Attention of queries first .. first + rows - 1 of one key head; query i is head i % n_groups of row i / n_groups.
+ * Softmax in two passes over the scores [QUERIES, score_room]. */
+static void attend(const layer *of, const block *at, const float *qkv, const float *keys, const float *values,
+                   float *scores, float *attended, count key_head, count first, int rows)
+{
+    count dim = of->head_dim, n_all = of->n_heads + 2 * of->n_kv_heads, n_groups = of->n_heads / of->n_kv_heads;
+    count n_most = 0, n_seen[QUERIES], room = score_room(at);
+    float queries[QUERIES * dim], panel[dim * PANEL], totals[QUERIES];
+    for (int i = 0; i < rows; i++) {
+        count row = (first + i) / n_groups, head = key_head * n_groups + (first + i) % n_groups;
+        __builtin_memcpy(queries + i * dim, qkv + (row * n_all + head) * dim, dim * sizeof *queries);
+        n_seen[i] = n_seen_by(at, row);
+        n_most = n_seen[i] > n_most ? n_seen[i] : n_most;
+    }
+    for (count slot = 0; slot < n_most; slot += PANEL) {
+        make_panel(keys + slot * dim, panel, n_most - slot, dim);
+        for (int i = 0; i < rows; i += TILE_ROWS)
+            multiply_tile(scores + i * room + slot, room, panel, PANEL, PANEL, queries + i * dim, dim, dim,
+                          rows - i < TILE_ROWS ? rows - i : TILE_ROWS);
+    }
+    for (int i = 0; i < rows; i++) {
+        const float *mask = at->mask ? at->mask + (first + i) / n_groups * at->n_visible : 0;
+        totals[i] = soften(scores + i * room, mask, 1.0f / __builtin_sqrtf((float)dim), n_seen[i],
+                           (n_most + LANES - 1) / LANES * LANES);
+    }
+    for (count d = 0; d < dim; d += PANEL)
+        for (int i = 0; i < rows; i += TILE_ROWS) {
+            int n = rows - i < TILE_ROWS ? rows - i : TILE_ROWS;
+            float seen[TILE_ROWS * PANEL];
+            multiply_tile(seen, PANEL, values + d, dim, dim - d, scores + i * room, room, n_most, n);
+            for (int j = 0; j < n; j++) {
+                count row = (first + i + j) / n_groups, head = key_head * n_groups + (first + i + j) % n_groups;
+                for (count part = d; part < dim && part < d + PANEL; part += LANES)
+                    store_first(attended + (row * of->n_heads + head) * dim + part,
+                                load_first(seen + j * PANEL + part - d, dim - part) / totals[i + j], dim - part);
+            }
+        }
+}
+
+/* attended [q, n_heads * head_dim]; key heads outside, so that their queries find keys and values in the cache */
 static void attend_all(const layer *of, const block *at, const float *qkv, const float *keys, const float *values,
                        float *scores, float *attended, int t, int T)
 {
-    count dim = of->head_dim, n_all = of->n_heads + 2 * of->n_kv_heads, n_groups = of->n_heads / of->n_kv_heads;
-    range items = share(at->q * of->n_heads, t, T);
-    for (count item = items.from; item < items.to; item++) {
-        count head = item / at->q, row = item % at->q, kept = head / n_groups * at->head_stride;
-        attend(qkv + (row * n_all + head) * dim, keys + kept, values + kept,
-               at->mask ? at->mask + row * at->n_visible : 0, scores, attended + (row * of->n_heads + head) * dim,
-               n_seen_by(at, row), dim);
+    count n_queries = at->q * of->n_heads / of->n_kv_heads;
+    range items = share(of->n_kv_heads * n_queries, t, T);
+    for (count item = items.from; item < items.to;) {
+        count key_head = item / n_queries, first = item % n_queries, rows = QUERIES;
+        if (rows > n_queries - first) rows = n_queries - first;
+        if (rows > items.to - item) rows = items.to - item;
+        attend(of, at, qkv, keys + key_head * at->head_stride, values + key_head * at->head_stride, scores, attended,
+               key_head, first, (int)rows);
+        item += rows;
     }
 }
 
@@ -349,13 +410,11 @@ static void gate(const float *restrict gate_up, float *restrict to, count q, cou
 
 /* ---- what Python calls ------------------------------------------------------------------------------------------ */
 
-static count score_room(const block *at) { return (at->n_visible + 2 * LANES - 1) / LANES * LANES; }
-
 /* Floats of `work`: normed rows, qkv, attended rows, gate and up, gated rows, and scores for each thread. */
 count specdec_work_floats(const layer *of, const block *at, int threads)
 {
     count per_row = of->hidden + of->qkv.n_out + of->out.n_in + of->gate_up.n_out + of->intermediate;
-    return at->q * per_row + threads * score_room(at);
+    return at->q * per_row + threads * QUERIES * score_room(at);
 }
 
 typedef struct {
@@ -373,7 +432,7 @@ static void layer_share(void *given)
     count q = at->q;
     float *normed = at->work, *qkv = normed + q * of->hidden, *attended = qkv + q * of->qkv.n_out;
     float *gate_up = attended + q * of->out.n_in, *gated = gate_up + q * of->gate_up.n_out;
-    float *scores = gated + q * of->intermediate + t * score_room(at);
+    float *scores = gated + q * of->intermediate + t * QUERIES * score_room(at);
 
     norm_rows(normed, job->hidden, of->attention_norm, of->eps, q, of->hidden, t, T);
     barrier();
@@ -437,14 +496,9 @@ static void pack_share(void *given)
 {
     const pack_job *job = given;
     range panels = share((job->n_out + PANEL - 1) / PANEL, thread_number(), team_size());
-    for (count panel = panels.from; panel < panels.to; panel++) {
-        float *to = job->panels + panel * job->n_in * PANEL;
-        for (count i = 0; i < job->n_in; i++)
-            for (count row = 0; row < PANEL; row++) {
-                count output = panel * PANEL + row;
-                *to++ = output < job->n_out ? job->weight[output * job->n_in + i] : 0.0f;
-            }
-    }
+    for (count panel = panels.from; panel < panels.to; panel++)
+        make_panel(job->weight + panel * PANEL * job->n_in, job->panels + panel * PANEL * job->n_in,
+                   job->n_out - panel * PANEL, job->n_in);
 }
 
 /* A weight [n_out, n_in] into the panels of `linear`; floats needed: specdec_panel_floats(). */
