@@ -278,7 +278,7 @@ def _draw_elasticities(records: list[dict[str, Any]], words: Words) -> alt.TopLe
         .mark_point(filled=True, size=95, opacity=1)
         .encode(
             y=alt.Y("bar:N", sort=bars, title=None, axis=alt.Axis(domain=False, ticks=False, grid=True)),
-            x=alt.X("elasticity:Q", title=words("Change of R for one per cent more of the cost, in per cent")),
+            x=alt.X("elasticity:Q", title=words("Change of R, % per % of cost")),
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=[words(cut) for cut in CUTS], range=[COSTS[cut] for cut in CUTS]),

@@ -30,6 +30,7 @@ def steps_section(sources: Sources) -> Section:
     parts: list[Part] = [costs if isinstance(costs, Missing) else Missing(FILE)]
     if costs and costs.get("rows"):
         parts = [_chart(costs["rows"]), Block("facts", Facts("Memory", _bandwidth(sources)))]
+    parts += _kernels(sources)
     return Section(
         "steps",
         "One forward, by its rows",
@@ -37,6 +38,21 @@ def steps_section(sources: Sources) -> Section:
         "the cheaper it is to judge many draft tokens at once.",
         tuple(parts),
     )
+
+
+def _kernels(sources: Sources) -> list[Part]:
+    """What the executors ran, and why not what they would rather; nothing where none has a choice."""
+    chosen = {
+        (row["executor"], row["kernels"])
+        for phase in ("timing", "sweep")
+        for row in sources.inputs.tables.get(f"{phase}/runs.csv", [])
+        if row.get("kernels")
+    }
+    if not chosen:
+        return []
+    rows = tuple(Row({"executor": executor, "kernels": kernels}) for executor, kernels in sorted(chosen))
+    columns = (Column("executor", "Executor"), Column("kernels", "Kernels", listed=True))
+    return [Table("kernels", "What the executors chose on this machine for the target's linears", columns, rows)]
 
 
 def _bandwidth(sources: Sources) -> tuple[Fact, ...]:
