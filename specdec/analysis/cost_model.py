@@ -83,14 +83,15 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame, steps: StepTimes | No
 
 
 def _validation(comparison: Comparison, found: Sequence[Work]) -> dict[str, Any]:
-    predicted = left_out_predictions(found)
     measured = {family.cell.family: family.r for family in comparison.families if family.r is not None}
-    both = sorted(set(predicted) & set(measured))
-    errors = [abs(predicted[name] / float(measured[name] or np.nan) - 1) for name in both]
+    levelled = [work.at_ratio(measured[work.family]) for work in found if work.family in measured]
+    predicted = left_out_predictions(levelled)
+    both = sorted(predicted)
+    errors = [abs(predicted[name] / measured[name] - 1) for name in both]
     gm = geometric_mean([predicted[name] for name in both]) if both else None
     return {
         "left_out_predicted_r": gm,
-        "left_out_error": _error(gm, geometric_mean([measured[n] or np.nan for n in both]) if both else None),
+        "left_out_error": _error(gm, geometric_mean([measured[name] for name in both]) if both else None),
         "left_out_median_family_error": float(np.median(errors)) if errors else None,
         "left_out_families": {name: predicted[name] for name in both},
     }

@@ -5,7 +5,7 @@ predicted: fit on some families, apply to another.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,16 @@ class Work:
     def unattributed(self) -> float:
         """Wall time outside every probe."""
         return self.wall - sum(self.times.values())
+
+    def at_ratio(self, ratio: float) -> "Work":
+        """The same split of a wall time that gives R = ``ratio``.
+
+        A probed repeat stands in one block and beside no baseline of its own, so a machine that changes its pace moves
+        its level; R comes from AB/BA pairs.
+        """
+        factor = self.counts["n_emitted"] / ratio / self.wall
+        times = {part: factor * spent for part, spent in self.times.items()}
+        return replace(self, times=times, wall=factor * self.wall)
 
 
 @dataclass(frozen=True)

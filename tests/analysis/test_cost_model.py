@@ -59,6 +59,18 @@ def test_a_family_that_costs_otherwise_is_not_predicted():
     assert abs(found_family / measured - 1) > 0.5
 
 
+def test_a_pace_that_changes_before_the_probed_repeats_moves_no_left_out_prediction():
+    """Every other family is probed on a machine 1.8 times as slow; the pairs that give R had one pace each."""
+    runs = simulate([target_only(), ARM], machine=Machine(noise=0.01, family_noise=0.2))
+    slow = (runs["probe_level"] == "phases") & (runs["family"].str[-1].astype(int) % 2 == 1)
+    for name in ("decode_ns", "draft_ns", "verify_ns", "judge_ns"):
+        runs.loc[slow, name] = (runs.loc[slow, name] * 1.8).round().astype("Int64")
+    found = entry(runs)
+    assert found["left_out_error"] <= 0.02
+    assert found["left_out_median_family_error"] <= 0.05
+    assert found["error"] > 0.2, "the probed repeats themselves do show it"
+
+
 def test_without_probes_the_split_is_not_measured(runs):
     found = entry(runs[runs["probe_level"] == "off"])
     assert (found["status"], found["shares"], found["predicted_r"]) == ("not measured", None, None)
