@@ -12,7 +12,8 @@ import torch.nn.functional as F
 
 from specdec.errors import ModelError
 from specdec.models.architecture import Architecture
-from specdec.models.network import Layer, Linear, Network, Norm, Runner, TorchRunner
+from specdec.models.network import Layer, Linear, Network, Norm, Runner
+from specdec.models.torch_layers import TorchRunner
 
 LinearFactory = Callable[[str, torch.Tensor, torch.Tensor | None], Linear]
 """``(role, weight [n_out, n_in], bias [n_out] or None) -> Linear``; see ``ROLES``."""

@@ -1,6 +1,6 @@
 """The target over a batch of equally long texts: what writing training data needs, and timing never does.
 
-The layers are those of ``specdec.models.network``; only attention knows of a batch. Texts of a batch have one length,
+The layers are those of ``specdec.models.torch_layers``; only attention knows of a batch. Texts of a batch have one length,
 so no mask and no padding enters: prompts are fitted to exact lengths, and every text gains one token per step.
 """
 
@@ -12,8 +12,9 @@ import torch.nn.functional as F
 
 from specdec.models.architecture import Architecture
 from specdec.models.fuse import build_network
-from specdec.models.network import Layer, Network, logits, rms_norm
+from specdec.models.network import Layer, Network, logits
 from specdec.models.rope import rope_tables, rotate
+from specdec.models.torch_layers import rms_norm
 from specdec.models.vocabulary import shared_rows
 from specdec.models.weights import load_architecture, load_weights
 

@@ -1,6 +1,7 @@
 """Where the layer in C comes from: any compiler, one kept file, and a fallback that says why."""
 
 import importlib.util
+import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -79,8 +80,18 @@ class TestCompiling:
         monkeypatch.setattr(build.shutil, "which", lambda name: None)
         check.require_agreement(open_library(tmp_path))
 
+    @pytest.mark.skipif(platform.machine() != "x86_64", reason="the flag is for x86-64")
+    def test_vectors_of_eight_floats_serve_where_there_are_none_of_sixteen(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(build, "FLAGS", (*build.FLAGS, "-mno-avx512f"))
+        check.require_agreement(open_library(tmp_path))
+
     def test_an_edit_of_the_source_makes_measuring_phases_stale(self) -> None:
-        assert all("specdec/models/native/layer.c" in code_files(phase) for phase in ("gates", "timing", "sweep"))
+        assert all(
+            {"specdec/models/native/layer.c", "specdec/models/native/rows.h"} <= set(code_files(phase))
+            for phase in ("gates", "timing", "sweep")
+        )
 
 
 class TestFallback:

@@ -1,4 +1,4 @@
-"""Compiles ``layer.c`` for this processor, once per machine: the library is kept in the user's cache folder.
+"""Compiles ``layer.c`` with its headers for this processor, once per machine, into the cache folder of the user.
 
 Any C compiler will do, the one of the PyPI package ``ziglang`` too. A kept file carries its own hash behind its last
 byte, so that a torn one is made again and never loaded.
@@ -42,8 +42,9 @@ def compilers() -> list[Command]:
 
 
 def source_hash() -> str:
-    """SHA-256 of ``layer.c``, for the records."""
-    return hashlib.sha256(SOURCE.read_bytes()).hexdigest()
+    """SHA-256 of ``layer.c`` and the files that it includes, for the records."""
+    files = sorted([SOURCE, *SOURCE.parent.glob("*.h")])
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def default_folder() -> Path:

@@ -1,0 +1,147 @@
+/* What is done to rows: norms, and products with weights that are stored in the order in which they are read.
+ * Functions that take t and T do thread t's part of T. */
+
+#include "lanes.h"
+
+/* weight [n_out, n_in] in panels [ceil(n_out / PANEL)][n_in][PANEL], zeros behind the last output; bias or NULL */
+typedef struct {
+    const float *panels, *bias;
+    count n_out, n_in;
+} linear;
+
+typedef struct {
+    count from, to;
+} range;
+
+INLINE range share(count n, int t, int T) { return (range){n * t / T, n * (t + 1) / T}; }
+
+/* Zhang and Sennrich 2019 */
+static void norm_row(float *restrict to, const float *restrict from, const float *restrict weight, float eps, count n)
+{
+    lanes squares = {0};
+    for (count i = 0; i < n; i += LANES) {
+        lanes values = load_first(from + i, n - i);
+        squares += values * values;
+    }
+    float scale = 1.0f / __builtin_sqrtf(eps + sum(squares) / (float)n);
+    for (count i = 0; i < n; i += LANES)
+        store_first(to + i, load_first(from + i, n - i) * scale * load_first(weight + i, n - i), n - i);
+}
+
+static void norm_rows(float *to, const float *from, const float *weight, float eps, count q, count n, int t, int T)
+{
+    range rows = share(q, t, T);
+    for (count row = rows.from; row < rows.to; row++) norm_row(to + row * n, from + row * n, weight, eps, n);
+}
+
+/* panel [n_in][PANEL]: PANEL rows [n_in] side by side, zeros in place of those from `n` on */
+static void make_panel(const float *rows, float *panel, count n, count n_in)
+{
+    for (count i = 0; i < n_in; i += LANES)
+        for (int half = 0; half < 2; half++) {
+            lanes a[LANES], b[LANES];
+            const float *from = rows + half * LANES * n_in + i;
+            float *to = panel + i * PANEL + half * LANES;
+            for (int row = 0; row < LANES; row++) __builtin_prefetch(from + (PANEL + row) * n_in); /* the next panel's */
+            if (n >= (half + 1) * LANES && i + LANES <= n_in)
+                UNROLLED for (int row = 0; row < LANES; row++) a[row] = load(from + row * n_in);
+            else
+                for (int row = 0; row < LANES; row++)
+                    a[row] = half * LANES + row < n ? load_first(from + row * n_in, n_in - i) : (lanes){0};
+            /* a transpose: log2(LANES) times, the two halves of the rows are merged like cards */
+            UNROLLED for (int round = 1; round < LANES; round *= 2) {
+                UNROLLED for (int row = 0; row < LANES / 2; row++) {
+                    b[2 * row] = PICK(a[row], a[row + LANES / 2], LOW);
+                    b[2 * row + 1] = PICK(a[row], a[row + LANES / 2], HIGH);
+                }
+                UNROLLED for (int row = 0; row < LANES; row++) a[row] = b[row];
+            }
+            if (i + LANES <= n_in)
+                UNROLLED for (int row = 0; row < LANES; row++) store(to + row * PANEL, a[row]);
+            else
+                for (int row = 0; row < n_in - i; row++) store(to + row * PANEL, a[row]);
+        }
+}
+
+/* acc [rows] = x [rows, n] times PANEL columns of which `columns` are there, `stride` floats from one input to the next.
+ * rows and whole are constants where this is called, so that all sums stay in registers. */
+INLINE void products(lanes (*acc)[2], const float *restrict weights, count stride, count columns,
+                     const float *restrict x, count x_stride, count n, const int rows, const int whole)
+{
+    for (int row = 0; row < rows; row++) acc[row][0] = acc[row][1] = (lanes){0};
+    for (count i = 0; i < n; i++, weights += stride) {
+        lanes w0 = whole ? load(weights) : load_first(weights, columns);
+        lanes w1 = whole ? load(weights + LANES) : load_first(weights + LANES, columns - LANES);
+        __builtin_prefetch(weights + PREFETCH_FLOATS);
+        __builtin_prefetch(weights + PREFETCH_FLOATS + LANES);
+        for (int row = 0; row < rows; row++) {
+            acc[row][0] += w0 * x[row * x_stride + i];
+            acc[row][1] += w1 * x[row * x_stride + i];
+        }
+    }
+}
+
+#define BY_ROWS_6(CALL) \
+    case 1: CALL(1); break; \
+    case 2: CALL(2); break; \
+    case 3: CALL(3); break; \
+    case 4: CALL(4); break; \
+    case 5: CALL(5); break; \
+    case 6: CALL(6); break;
+#if TILE_ROWS == 12
+#define BY_ROWS(CALL) \
+    BY_ROWS_6(CALL) \
+    case 7: CALL(7); break; \
+    case 8: CALL(8); break; \
+    case 9: CALL(9); break; \
+    case 10: CALL(10); break; \
+    case 11: CALL(11); break; \
+    case 12: CALL(12); break;
+#else
+#define BY_ROWS(CALL) BY_ROWS_6(CALL)
+#endif
+
+/* to [rows, columns], to_stride floats from row to row: sums of `products`, rows <= TILE_ROWS */
+static void multiply_tile(float *to, count to_stride, const float *weights, count stride, count columns,
+                          const float *x, count x_stride, count n, int rows)
+{
+    lanes acc[TILE_ROWS][2];
+    if (columns >= PANEL)
+        switch (rows) {
+#define CALL(ROWS) products(acc, weights, stride, columns, x, x_stride, n, ROWS, 1); \
+                   for (int row = 0; row < ROWS; row++) { \
+                       store(to + row * to_stride, acc[row][0]); \
+                       store(to + row * to_stride + LANES, acc[row][1]); \
+                   }
+            BY_ROWS(CALL)
+#undef CALL
+        }
+    else
+        for (int row = 0; row < rows; row++) {
+            products(acc, weights, stride, columns, x + row * x_stride, x_stride, n, 1, 0);
+            store_first(to + row * to_stride, acc[0][0], columns);
+            store_first(to + row * to_stride + LANES, acc[0][1], columns - LANES);
+        }
+}
+
+/* y [q, n_out] = (adds: +=) x [q, n_in] times the weight, plus the bias */
+static void multiply(const linear *by, const float *x, float *y, count q, int adds, int t, int T)
+{
+    const count n_in = by->n_in, n_out = by->n_out;
+    range panels = share((n_out + PANEL - 1) / PANEL, t, T);
+    for (count panel = panels.from; panel < panels.to; panel++)
+        for (count row = 0; row < q; row += TILE_ROWS) {
+            int rows = q - row < TILE_ROWS ? (int)(q - row) : TILE_ROWS;
+            float tile[TILE_ROWS * PANEL];
+            multiply_tile(tile, PANEL, by->panels + panel * n_in * PANEL, PANEL, PANEL, x + row * n_in, n_in, n_in, rows);
+            for (int i = 0; i < rows; i++)
+                for (count part = 0; part < PANEL; part += LANES) {
+                    count first = panel * PANEL + part, left = n_out - first;
+                    float *to = y + (row + i) * n_out + first;
+                    lanes value = load(tile + i * PANEL + part);
+                    if (by->bias) value += load_first(by->bias + first, left);
+                    if (adds) value += load_first(to, left);
+                    store_first(to, value, left);
+                }
+        }
+}
