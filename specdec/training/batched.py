@@ -1,7 +1,7 @@
 """The target over a batch of equally long texts: what writing training data needs, and timing never does.
 
-The layers are those of ``specdec.models.torch_layers``; only attention knows of a batch. Texts of a batch have one length,
-so no mask and no padding enters: prompts are fitted to exact lengths, and every text gains one token per step.
+The layers are those of ``specdec.models.torch_layers``; only attention knows of a batch. Texts of a batch have one
+length, so no mask and no padding enters: prompts are fitted to exact lengths, and every text gains one token per step.
 """
 
 from dataclasses import dataclass
