@@ -91,14 +91,15 @@ def _verdicts(found: tuple[Card, ...], claims: Claims) -> RichTable:
 
 
 def _split(found: list[Entry], claims: Claims) -> RichTable:
-    table = _table("Cost split (share of a round's time)")
-    for heading in ("context", "phase", "arm", *SHARES[:-1], "other", "round"):
+    table = _table("Cost split (share of a round's time; error: R predicted for families that were not fitted)")
+    for heading in ("context", "phase", "arm", *SHARES[:-1], "other", "round", "error"):
         table.add_column(heading, justify="left" if heading in ("phase", "arm") else "right", no_wrap=True)
     for entry in found:
         table.add_row(
             *(Text(str(entry.names[key])) for key in ("context", "phase", "arm")),
             *(_number(claims, entry.id("shares", share), "fraction") for share in SHARES),
             _number(claims, entry.id("wall_per_round"), "ns"),
+            _number(claims, entry.id("left_out_error"), "fraction"),
         )
     return table
 

@@ -46,6 +46,8 @@ def _cost_split(sources: Sources) -> list[dict[str, Any]]:
             "shares": {share: _number(sources, entry.id("shares", share)) for share in SHARES},
             "wall_per_round_ns": _number(sources, entry.id("wall_per_round")),
             "target_step_ns": _number(sources, entry.id("target_step_ns")),
+            "left_out_error": _number(sources, entry.id("left_out_error")),
+            "step_error": _number(sources, entry.id("step_error")),
         }
         for entry in entries(sources)
         if entry.measured

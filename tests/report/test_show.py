@@ -25,6 +25,7 @@ def test_verdict_ratio_and_cost_split_are_printed_within_eighty_columns(simulate
     assert "faster" in text
     assert f"{verdict['r_gm']:.3f}" in text
     assert "Cost split" in text
+    assert "round error" in text  # of R predicted for families that were not fitted
     assert "…" not in text
 
 
@@ -51,6 +52,10 @@ def test_json_tells_what_the_tables_tell(simulated, capsys):
     }
     for row in told["cost_split"]:
         assert sum(row["shares"].values()) == pytest.approx(1)
+    (lookup,) = (
+        row for row in told["cost_split"] if (row["phase"], row["context"], row["arm"]) == ("timing", 256, "lookup_k5")
+    )
+    assert 0 < lookup["left_out_error"] <= 0.05
     assert [row["r_gm"]["value"] for row in told["drafters"]] == [row["r_gm"] for row in ladder["rows"]]
     assert [row["arm"] for row in told["drafters"] if row["best"]] == [ladder["best"]["256"], ladder["best"]["1024"]]
     assert {row["r"]["value"] for row in told["mechanisms"] if row["mechanism"] == "all_accept"} <= {
