@@ -11,19 +11,9 @@ import pandas as pd
 
 from specdec.analysis.estimands import FloatArray
 from specdec.errors import RecordError
+from specdec.records.columns import EQUAL_WORK
 
-SHARED = (
-    "fingerprint",
-    "study_hash",
-    "prompt_hash",
-    "executor",
-    "device",
-    "dtype",
-    "threads",
-    "prefill_chunk",
-    "max_new_tokens",
-    "n_prompt",
-)
+SHARED = ("fingerprint", "study_hash", *EQUAL_WORK)
 """Columns that an arm and its baseline must have equal: whatever is not speculation."""
 
 

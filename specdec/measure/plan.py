@@ -14,6 +14,7 @@ from specdec.config.arms import Arm
 from specdec.config.mechanisms import Ladder
 from specdec.config.study import EngineSection, Sweep, Timing
 from specdec.errors import ConfigError
+from specdec.records.columns import EQUAL_WORK
 
 Timed = Sweep | Timing | Ladder
 """Sections whose arms are timed in AB and BA blocks."""
@@ -141,18 +142,6 @@ def _why_no_baseline(key: str, shared: Mapping[str, Any], plain: Mapping[str, Ma
         f"{key}: {first} is {shared[first]!r} but {plain[nearest].get(first)!r} in its baseline {nearest}; compared "
         f"arms may differ in speculation alone, so add a target-only arm with {first} {shared[first]!r}"
     )
-
-
-EQUAL_WORK = (
-    "executor",
-    "device",
-    "dtype",
-    "threads",
-    "prefill_chunk",
-    "max_new_tokens",
-    "prompt_hash",
-    "n_prompt",
-)
 
 
 def require_equal_work(rows: Sequence[Mapping[str, Any]]) -> None:

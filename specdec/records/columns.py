@@ -130,6 +130,12 @@ MACHINE = _columns(
 RUNS = IDENTITY + PROTOCOL + TIMES + COUNTS + MACHINE
 """Columns of ``sweep/runs.csv`` and ``timing/runs.csv``; cells (.jsonl) add ``tokens`` and ``rounds``."""
 
+EQUAL_WORK = (
+    *("executor", "device", "dtype", "threads"),
+    *("prefill_chunk", "max_new_tokens", "prompt_hash", "n_prompt"),
+)
+"""Columns of a run that an arm and its baseline must have equal: whatever is not speculation (case S3)."""
+
 OBSERVATIONS = _columns(
     ("context", "int", "tokens", "exact prompt length"),
     ("family", "str", "", "prompt family (development only)"),
