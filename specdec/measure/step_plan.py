@@ -35,7 +35,7 @@ def write_step_costs(plan: StepPlan, environment: Path, out: Path) -> None:
 
     ``{schema_version, fingerprint, weights: {model: sha256}, device, dtype, threads, bandwidth_bytes_per_s: {kernel,
     median, low, high, n, buffer_bytes}, rows: [{model, executor, last_only, context, q, n, median_ns, low_ns, high_ns,
-    target_steps, n_bytes, bandwidth_share}], executors: [{model, executor, ...}]}``. ``low`` and ``high`` are quartiles;
+    target_steps, n_bytes, bandwidth_share}], executors: [{model, executor, ...}]}``. ``low`` and ``high``: quartiles,
     ``target_steps`` is the cost in single-token forwards of the target in the same turns; ``bandwidth_share`` is the
     step's bytes over its time, as a fraction of the measured read bandwidth; ``executors`` tells what each chose on
     this machine (``specdec.models.executor.choices_of``).
