@@ -21,7 +21,7 @@ VERBS: dict[str, Verb] = {
     "predict": Verb("specdec.analysis.predict", "predict the speed-up from acceptance and costs"),
     "audit": Verb("specdec.analysis.audit", "make every printed number again from the tables"),
     "replay": Verb("specdec.analysis.replay", "replay draft-length policies from the recorded observations"),
-    "show": Verb("specdec.report.show", "print the verdicts and the cost split"),
+    "show": Verb("specdec.report.show", "print verdicts, the cost split, drafters and mechanisms"),
     "compare": Verb("specdec.cli.compare", "set two results folders beside each other"),
     "take-in": Verb("specdec.cli.take_in", "lay out what benchmarks/device.py measured as results of that machine"),
     "export": Verb("specdec.cli.export_study", "pack a finished study into one file that opens elsewhere"),

@@ -10,6 +10,7 @@ from specdec.report.sections.design import design_notes
 from specdec.report.sections.rows import Ratio, ratios
 from specdec.report.sections.section import Alarm, Block, Note, Part, Section, Sources
 from specdec.report.sections.why import Why, why
+from specdec.report.sections.words import WORDS
 
 FILE = "analysis/verdict.json"
 TONES = {"faster": "good", "slower": "bad", "cannot tell": "unsure", "equivalent": "unsure", "not measured": "missing"}
@@ -47,7 +48,7 @@ def verdict_section(sources: Sources) -> Section:
         parts = [Missing(FILE, "Not measured: %(file)s names no context.")]
     if not verdict.get("null_arm"):
         parts.append(Note("No null arm ran (target-only against itself), so the noise floor is unknown.", "unsure"))
-    parts += design_notes(sources)
+    parts += [*design_notes(sources), Block("words", WORDS)]
     return Section(
         "verdict",
         "Verdict",
