@@ -44,7 +44,7 @@ class Opened:
         self.tab.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
         self.tab.on("pageerror", lambda error: self.said.append(f"error: {error}"))
         self.tab.on("request", lambda request: self.asked.append(request.url))
-        self.tab.goto(page.as_uri())
+        self.tab.goto(page.as_uri(), timeout=60_000)
 
     def drawn(self, turn: int = 1) -> "Opened":
         self.tab.wait_for_function(DRAWN.format(turn), timeout=60_000)
