@@ -56,6 +56,8 @@ def interrupt(
     folder: Path, environment: dict[str, str], n_kills: int, rng: random.Random, longest_s: float | None = None
 ) -> Tally:
     """Run the study in ``folder`` with ``n_kills`` interruptions, then to its end; results are complete afterwards."""
+    # a shell starts programs in the background with Ctrl-C ignored, and what they start would ignore it too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     longest_s = longest_s or STARTS * start_s(folder, environment)
     tally = Tally()
     finished: dict[str, str] = {}
@@ -92,6 +94,19 @@ def interrupt(
     tally.torn += torn(folder / "results")
     tally.lost += [name for name in everything(folder) if not (folder / name).is_file()]
     return tally
+
+
+def prepare(folder: Path, study: Path) -> dict[str, str]:
+    """A copy of this checkout with ``study`` as its params.yaml; return the environment of its runs."""
+    listing = subprocess.run(["git", "ls-files"], cwd=ROOT, text=True, capture_output=True, check=True).stdout
+    for name in listing.splitlines():
+        if not name.startswith(("tests/", "docs/")):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    shutil.copy(study, folder / "params.yaml")
+    # not the folder itself: the lock would lie in specdec/, beside the code, and count as a part of it
+    (folder / "runtime").mkdir()
+    return {**os.environ, "PYTHONPATH": str(folder), "XDG_RUNTIME_DIR": str(folder / "runtime")}
 
 
 def start_s(folder: Path, environment: dict[str, str]) -> float:
@@ -161,17 +176,6 @@ def _run(folder: Path, environment: dict[str, str], *arguments: str) -> None:
     subprocess.run([str(SNAKEMAKE), *arguments], cwd=folder, env=environment, check=True, capture_output=True)
 
 
-def _prepare(folder: Path, study: Path) -> dict[str, str]:
-    """A copy of this checkout with ``study`` as its params.yaml; return the environment of its runs."""
-    listing = subprocess.run(["git", "ls-files"], cwd=ROOT, text=True, capture_output=True, check=True).stdout
-    for name in listing.splitlines():
-        if not name.startswith(("tests/", "docs/")):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
-    shutil.copy(study, folder / "params.yaml")
-    return {**os.environ, "PYTHONPATH": str(folder), "XDG_RUNTIME_DIR": str(folder)}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20, help="interruptions [20]")
@@ -182,7 +186,7 @@ def main() -> int:
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="interrupt-") as name:
         folder = Path(name)
-        tally = interrupt(folder, _prepare(folder, args.study), args.kills, random.Random(args.seed), args.longest_s)
+        tally = interrupt(folder, prepare(folder, args.study), args.kills, random.Random(args.seed), args.longest_s)
         n_results = len(everything(folder))
     for what in ("torn", "lost", "repeated"):
         print(f"{what} = {len(getattr(tally, what))}", *getattr(tally, what))

@@ -4,6 +4,7 @@ import importlib.util
 import random
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from workspace import ROOT, assert_agree
@@ -27,6 +28,14 @@ def test_two_kills_lose_and_repeat_nothing(benchmark, work):
     assert len(tally.kills) == 2
     assert tally.clean(), tally
     assert_agree(work)
+
+
+def test_the_lock_of_the_machine_lies_beside_no_code(benchmark, tmp_path):
+    """It did: as a data file of the package it changed every program's hash, and all was measured again."""
+    environment = benchmark.prepare(tmp_path, ROOT / "studies/smoke.yaml")
+    lock = Path(environment["XDG_RUNTIME_DIR"]) / "specdec"
+    assert (tmp_path / "specdec").is_dir()
+    assert not lock.exists()
 
 
 def test_a_torn_file_is_seen(benchmark, tmp_path):
