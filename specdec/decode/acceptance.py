@@ -98,4 +98,4 @@ class ForcedAcceptance:
 
 def prefix_length(flags: torch.Tensor) -> torch.Tensor:
     """Number of leading true values of bool ``[d]``, as int64 ``[]`` (0 for d = 0)."""
-    return flags.to(torch.int64).cumprod(dim=0).sum()
+    return flags.cumprod(dim=0).sum()

@@ -64,16 +64,19 @@ def measure_bandwidth(device: torch.device, clock: Clock, *, n: int = 7, buffer_
     return Bandwidth(best, median, low, high, n, read_bytes)
 
 
-def step_bytes(architecture: Architecture, itemsize: int, context: int, q: int) -> int:
+def step_bytes(
+    architecture: Architecture, itemsize: int, context: int, q: int, weight_itemsize: int | None = None
+) -> int:
     """Bytes that a forward of ``q`` tokens after ``context`` must read: weights, keys and values.
 
-    An untied embedding is only looked up (``q`` rows); a tied one is read whole, as the head.
+    An untied embedding is only looked up (``q`` rows); a tied one is read whole, as the head. ``itemsize`` is that of
+    keys and values, ``weight_itemsize`` (None: the same) that of weights.
     """
     sizes = {name: math.prod(shape) for name, shape in tensor_shapes(architecture).items()}
     if not architecture.tied_head:
         sizes[EMBEDDING] = q * architecture.hidden
     keys_and_values = 2 * architecture.n_layers * architecture.n_kv_heads * architecture.head_dim * (context + q)
-    return itemsize * (sum(sizes.values()) + keys_and_values)
+    return (weight_itemsize or itemsize) * sum(sizes.values()) + itemsize * keys_and_values
 
 
 def quartiles(values: list[float]) -> tuple[float, float, float]:

@@ -127,10 +127,11 @@ def open_subject(loaded: Loaded, models: Path, kind: str, model: str) -> Subject
     executor = loaded.executor(kind, model)
     architecture = load_architecture(models / model)
     itemsize = executor.dtype.itemsize
+    weight_itemsize = getattr(executor, "weight_itemsize", itemsize)
     return Subject(
         model=model,
         executor=executor,
         kind=kind,
         last_only=model != "target",
-        n_bytes=lambda context, q: step_bytes(architecture, itemsize, context, q),
+        n_bytes=lambda context, q: step_bytes(architecture, itemsize, context, q, weight_itemsize),
     )

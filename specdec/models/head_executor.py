@@ -19,10 +19,9 @@ from specdec.errors import ModelError
 from specdec.models.attention import causal_mask
 from specdec.models.branches import Branches, branch_mask
 from specdec.models.executor import Cache, Executor
-from specdec.models.feature_head import JOIN, HeadFile, HeadShape, load_head
+from specdec.models.feature_head import FUSE, JOIN, HeadFile, HeadShape, load_head
 from specdec.models.fuse import build_network
-from specdec.models.head_unroll import fused, unit
-from specdec.models.network import Placement, logits, run_layers
+from specdec.models.network import Norm, Placement, logits, run_layers
 from specdec.models.rope import rope_tables
 from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD, split_layer
 from specdec.models.static import StaticExecutor
@@ -103,13 +102,12 @@ class HeadExecutor:
     def __init__(self, head: HeadFile, target: StaticExecutor, rows: torch.Tensor) -> None:
         """``rows`` ``[n_vocabulary, hidden]`` is the matrix of the target's LM head."""
         self.shape = head.shape
-        self._eps = head.shape.architecture.rms_eps
         self.kind = target.kind
         self.n_positions = target.n_positions
         self.device, self.dtype, self.door = target.device, target.dtype, target.door
-        self._weights = {name: tensor.to(self.device, self.dtype) for name, tensor in head.weights.items()}
+        weights = {name: tensor.to(self.device, self.dtype) for name, tensor in head.weights.items()}
         kept = head.vocabulary.to(self.device)
-        layer = {name: self._weights.pop(name) for name in list(self._weights) if split_layer(name)}
+        layer = {name: weight for name, weight in weights.items() if split_layer(name)}
         around = {EMBEDDING: target.network.embedding, FINAL_NORM: target.network.norm.weight, HEAD: rows[kept]}
         self._network = build_network(
             head.shape.decoder,
@@ -119,16 +117,23 @@ class HeadExecutor:
             runner=target.network.runner,
             origin="feature head",
         )
-        self._join = target.linear("out", self._weights.pop(JOIN), None)
+        self._join = target.linear("out", weights[JOIN], None)
+        self._fuse = target.linear("out", weights[FUSE], None) if FUSE in weights else None
+        self._unit = Norm(torch.ones_like(target.network.norm.weight), target.network.norm.eps)
         self._rows = rows
         self._kept = kept
         self._kept_ids = frozenset(kept.tolist())
-        self._prompt_rows = rows[:0]
+        self._drafting = self._network
         self.vocabulary = kept
         self.n_vocabulary = len(kept)
         blank = torch.zeros((), dtype=self.dtype, device=self.device)
         self._states: States = BlankStates(blank.expand(self.n_positions, self.shape.n_features, rows.shape[1]))
         self._cosine, self._signed_sine = rope_tables(head.shape.decoder, 0, self.dtype, self.device)
+
+    @property
+    def weight_itemsize(self) -> int:
+        """Bytes per weight as they are read; told by the rows of the LM head, most of a step's weights."""
+        return int(getattr(self._network.head, "itemsize", self.dtype.itemsize))
 
     @classmethod
     def load(cls, folder: Path, target_folder: Path, target: Executor) -> "HeadExecutor":
@@ -160,7 +165,8 @@ class HeadExecutor:
         added = self.door.upload(sorted(set(prompt) - self._kept_ids))
         self.vocabulary = torch.cat((self._kept, added))
         self.n_vocabulary = len(self.vocabulary)
-        self._prompt_rows = self._rows[added]
+        head = self._network.runner.extended(self._network.head, self._rows[added])
+        self._drafting = replace(self._network, head=head)
 
     def token_ids(self, columns: torch.Tensor) -> torch.Tensor:
         """Token ids of logit columns, both int64."""
@@ -195,12 +201,12 @@ class HeadExecutor:
         start = max(position, 1)
         if start == stop:
             held.advance(1, held.own, true=True)
-            return self._prompt_rows.new_empty(0, self.n_vocabulary)
+            return held.own.new_empty(0, self.n_vocabulary)
         ids = ids[start - position :]
         state, true = self._state(start, stop, held)
         hidden = self._rows_of(ids, state, start - 1, held)
         held.advance(stop - position, hidden[-1:], true)
-        return self._logits(hidden[-1:] if last_only else hidden)
+        return logits(self._drafting, hidden[-1:] if last_only else hidden)
 
     @torch.inference_mode()
     def forward_tree(self, ids: torch.Tensor, position: int, cache: Cache, branches: Branches) -> torch.Tensor:
@@ -227,12 +233,12 @@ class HeadExecutor:
         )
         hidden = self._through(ids, held.own.expand(q, -1), placement, held)
         held.advance(q, hidden[-1:], true=False)
-        return self._logits(hidden)
+        return logits(self._drafting, hidden)
 
     def _state(self, start: int, stop: int, cache: HeadCache) -> tuple[torch.Tensor, bool]:
         """States in front of tokens ``start .. stop - 1``, ``[q, hidden]``, and whether they are the target's."""
         if stop - 1 <= self._states.n_known:
-            return fused(self._weights, self._states.states[start - 1 : stop - 1], self._eps), True
+            return self._fused(self._states.states[start - 1 : stop - 1]), True
         if stop - start != 1:
             raise ValueError(f"states are known of {self._states.n_known} tokens, {stop - 1} are to be read")
         return cache.own, False
@@ -252,15 +258,18 @@ class HeadExecutor:
     def _through(self, ids: torch.Tensor, state: torch.Tensor, placement: Placement, cache: HeadCache) -> torch.Tensor:
         """The head's states ``[q, hidden]`` of tokens with these states in front of them."""
         embedded = F.embedding(ids, self._network.embedding)
-        joined = self._join(torch.cat((unit(embedded, self._eps), unit(state, self._eps)), dim=-1))
-        return run_layers(self._network, joined, placement, cache.keys, cache.values)
+        both = self._scaled(torch.stack((embedded, state), dim=1))
+        return run_layers(self._network, self._join(both.flatten(1)), placement, cache.keys, cache.values)
 
-    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        network = replace(self._network, head=self._with_prompt)
-        return logits(network, hidden)
+    def _fused(self, features: torch.Tensor) -> torch.Tensor:
+        """See ``specdec.models.head_unroll.fused``."""
+        scaled = self._scaled(features)
+        last = scaled[:, -1]
+        return last if self._fuse is None else self._fuse(scaled[:, :-1].flatten(1)).add_(last)
 
-    def _with_prompt(self, normed: torch.Tensor) -> torch.Tensor:
-        return torch.cat((self._network.head(normed), F.linear(normed, self._prompt_rows)), dim=-1)
+    def _scaled(self, states: torch.Tensor) -> torch.Tensor:
+        """States ``[q, n, hidden]``, each divided by its root mean square."""
+        return self._network.runner.norm(states.flatten(0, 1), self._unit).view(states.shape)
 
 
 def _own(cache: Cache) -> HeadCache:

@@ -18,7 +18,7 @@ Linear = Callable[[torch.Tensor], torch.Tensor]
 """``[q, n_in] -> [q, n_out]``."""
 
 Watch = Callable[[int, torch.Tensor], None]
-"""Told the index of each layer and the residual stream behind it, ``[q, hidden]``."""
+"""Told the index of each layer and the residual stream behind it, ``[q, hidden]``, which may then be written over."""
 
 
 def unwatched(index: int, hidden: torch.Tensor) -> None:
@@ -84,11 +84,15 @@ class Runner(Protocol):
         keys: torch.Tensor,
         values: torch.Tensor,
     ) -> torch.Tensor:
-        """See ``run_layers``; ``hidden`` is left as it is, and so is what ``network.watch`` was shown."""
+        """See ``run_layers``; ``hidden`` is left as it is."""
         ...
 
-    def norm(self, network: "Network", hidden: torch.Tensor) -> torch.Tensor:
-        """The norm in front of the head, ``[q, hidden] -> [q, hidden]``."""
+    def norm(self, hidden: torch.Tensor, norm: Norm) -> torch.Tensor:
+        """Root-mean-square norm, ``[q, hidden] -> [q, hidden]``."""
+        ...
+
+    def extended(self, linear: Linear, weight: torch.Tensor) -> Linear:
+        """``linear`` with the outputs of ``weight`` ``[n, n_in]``, which come and go, behind its own."""
         ...
 
 
@@ -128,4 +132,4 @@ def run_layers(
 
 def logits(network: Network, hidden: torch.Tensor) -> torch.Tensor:
     """Final norm and head: ``[q, hidden] -> [q, n_vocabulary]``."""
-    return network.head(network.runner.norm(network, hidden))
+    return network.head(network.runner.norm(hidden, network.norm))

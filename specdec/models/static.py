@@ -29,7 +29,7 @@ class StaticExecutor:
     Attributes
     ----------
     linear : callable
-        What made this model's linears, for more of the same kind (a feature head's).
+        Makes linears for a drafter of this model (a feature head's).
     """
 
     kind = "static"

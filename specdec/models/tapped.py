@@ -42,7 +42,8 @@ class TappedExecutor:
         self.n_vocabulary, self.n_positions = executor.n_vocabulary, executor.n_positions
         self.device, self.dtype, self.door = executor.device, executor.dtype, executor.door
         self.plain = executor
-        self._passed = dict.fromkeys(layers, torch.empty(0))
+        self._columns = {layer: column for column, layer in enumerate(layers)}
+        self._rows = slice(0, 0)
         self._watched = copy.copy(executor)
         self._watched.network = replace(executor.network, watch=self._watch)
         self._cache: Cache | None = None
@@ -57,25 +58,22 @@ class TappedExecutor:
         """An empty cache; states of an earlier sequence are forgotten."""
         capacity = min(capacity, self.n_positions)
         self._cache = self._watched.open(capacity)
-        shape = (capacity, len(self._passed), self.plain.architecture.hidden)
+        shape = (capacity, len(self._columns), self.plain.architecture.hidden)
         self.states = torch.zeros(shape, dtype=self.dtype, device=self.device)
         return self._cache
 
     @torch.inference_mode()
     def forward(self, ids: torch.Tensor, position: int, cache: Cache, last_only: bool = False) -> torch.Tensor:
         """As the plain executor's; keeps the states of ``ids``."""
-        logits = self._watched.forward(ids, position, cache, last_only)
-        stop = position + ids.shape[0]
-        torch.stack(list(self._passed.values()), dim=1, out=self.states[position:stop])
-        return logits
+        self._rows = slice(position, position + ids.shape[0])
+        return self._watched.forward(ids, position, cache, last_only)
 
     @torch.inference_mode()
     def forward_tree(self, ids: torch.Tensor, position: int, cache: Cache, branches: Branches) -> torch.Tensor:
         """As the plain executor's; keeps the states of ``ids`` by slot until ``keep_path`` says which are true."""
-        logits = self._watched.forward_tree(ids, position, cache, branches)
         start = position + branches.n_before
-        torch.stack(list(self._passed.values()), dim=1, out=self.states[start : start + ids.shape[0]])
-        return logits
+        self._rows = slice(start, start + ids.shape[0])
+        return self._watched.forward_tree(ids, position, cache, branches)
 
     def keep_path(self, cache: Cache, position: int, path: torch.Tensor) -> None:
         """Move keys, values and states of the accepted path."""
@@ -83,5 +81,5 @@ class TappedExecutor:
         move_path(self.states, 0, position, path)
 
     def _watch(self, index: int, hidden: torch.Tensor) -> None:
-        if index in self._passed:
-            self._passed[index] = hidden
+        if index in self._columns:
+            self.states[self._rows, self._columns[index]] = hidden

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from specdec.models.architecture import Architecture
 from specdec.models.attention import attend, grouped_mask
-from specdec.models.network import Layer, Network, Norm, Placement
+from specdec.models.network import Layer, Linear, Network, Norm, Placement
 from specdec.models.rope import rotate
 
 
@@ -42,9 +42,13 @@ class TorchRunner:
             network.watch(index, hidden)
         return hidden
 
-    def norm(self, network: Network, hidden: torch.Tensor) -> torch.Tensor:
+    def norm(self, hidden: torch.Tensor, norm: Norm) -> torch.Tensor:
         """See ``rms_norm``."""
-        return rms_norm(hidden, network.norm)
+        return rms_norm(hidden, norm)
+
+    def extended(self, linear: Linear, weight: torch.Tensor) -> Linear:
+        """Both, and a copy."""
+        return lambda rows: torch.cat((linear(rows), F.linear(rows, weight)), dim=-1)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from specdec.errors import MachineError
 from specdec.models.branches import Branches
 from specdec.models.door import Door
+from specdec.models.feature_head import load_head
+from specdec.models.head_executor import HeadExecutor
 from specdec.models.native import check
 from specdec.models.native.build import default_folder
 from specdec.models.native.executor import NativeExecutor
@@ -198,3 +201,73 @@ class TestBits:
         monkeypatch.setattr(NativeLinear, "__call__", halves)
         ids = tokens(20)
         assert not torch.equal(in_blocks(native, ids, [15, 5], 64), in_blocks(native, ids, [1] * 20, 64))
+
+
+class TestNarrowPanels:
+    """A drafter's weights that bfloat16 can hold are stored so: less to read, the same bits."""
+
+    @pytest.mark.parametrize("q", [1, 2, 12, 13])
+    @pytest.mark.parametrize(("n_out", "n_in"), [(1, 1), (31, 17), (77, 5), (96, 64)])
+    def test_products_are_equal_bit_for_bit(self, library: Library, q: int, n_out: int, n_in: int) -> None:
+        weight, rows, bias = self._random((n_out, n_in), (q, n_in), (n_out,))
+        wide, narrow = self._linears(library, weight.bfloat16().float(), bias)
+        assert (wide.struct.narrow, narrow.struct.narrow) == (0, 1)
+        assert torch.equal(narrow(rows), wide(rows))
+
+    def test_one_number_that_bfloat16_lacks_keeps_the_weight_wide(self, library: Library) -> None:
+        weight, rows = self._random((40, 24), (3, 24))
+        weight = weight.bfloat16().float()
+        weight[39, 23] = 1 + 2**-8
+        wide, narrow = self._linears(library, weight, None)
+        assert narrow.struct.narrow == 0
+        assert torch.equal(narrow(rows), wide(rows))
+
+    def test_a_head_drafts_from_the_same_logits(
+        self, library: Library, tiny_model: Callable[..., Path], random_head: Callable[..., Path]
+    ) -> None:
+        folder = tiny_model("qwen2", layers=3)
+        head = random_head(folder, (0, 1), vocabulary=range(100))
+        narrow, wide = (self._drafted(library, folder, head, narrow) for narrow in (True, False))
+        assert torch.equal(narrow, wide)
+
+    def test_the_target_is_read_as_the_study_says(self, native: StaticExecutor) -> None:
+        layer = native.network.layers[0]
+        linears = (layer.qkv, layer.out, layer.gate_up, layer.down, native.network.head)
+        assert not any(linear.struct.narrow for linear in linears)  # type: ignore[attr-defined]
+
+    def test_panels_taken_for_wide_ones_do_not_pass_the_check(
+        self, library: Library, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = NativeLinear.__init__
+
+        def init(self: NativeLinear, *given: object, narrow: bool) -> None:
+            made(self, *given, narrow=narrow)  # type: ignore[arg-type]
+            self.struct.narrow = 0
+
+        monkeypatch.setattr(NativeLinear, "__init__", init)
+        with pytest.raises(MachineError, match="disagrees with torch's"):
+            check.require_agreement(library)
+
+    def _random(self, *shapes: tuple[int, ...]) -> list[torch.Tensor]:
+        generator = torch.Generator().manual_seed(0)
+        return [torch.randn(shape, generator=generator) for shape in shapes]
+
+    def _linears(self, library: Library, weight: torch.Tensor, bias: torch.Tensor | None) -> list[NativeLinear]:
+        return [
+            cast(NativeLinear, panel_linear(library, narrow=narrow)("out", weight, bias)) for narrow in (False, True)
+        ]
+
+    def _drafted(self, library: Library, folder: Path, head_folder: Path, narrow: bool) -> torch.Tensor:
+        """Logits of a prompt's rows and of two draft forwards behind them."""
+        target = opened(NativeExecutor, folder)
+        target.linear = panel_linear(library, narrow=narrow)
+        rows = target.network.embedding.bfloat16().float()  # any will do for a head, if bfloat16 has them
+        loaded = HeadExecutor(load_head(head_folder, folder), target, rows)
+        assert loaded.weight_itemsize == (2 if narrow else 4)
+        tap = TappedExecutor(target, loaded.shape.layers)
+        head = loaded.reading(tap)
+        tap.forward(tokens(12), 0, tap.open(40))
+        cache = head.open(40)
+        head.draft_from([7, 2, 299])
+        ids = tokens(14)
+        return torch.cat([head.forward(ids[a:b], a, cache) for a, b in ((0, 12), (12, 13), (13, 14))])

@@ -40,7 +40,7 @@ SAMPLE = Architecture(
 
 @torch.inference_mode()
 def require_agreement(library: Library) -> None:
-    """Run a prompt and a block behind it by both.
+    """Run a prompt and a block behind it by both, with panels of either width.
 
     Raises
     ------
@@ -48,22 +48,27 @@ def require_agreement(library: Library) -> None:
         If their logits differ by more than ``TOLERANCE``.
     """
     weights = _weights()
-    plain = build_network(SAMPLE, dict(weights), n_vocabulary=SAMPLE.n_vocabulary)
-    native = build_network(
-        SAMPLE,
-        dict(weights),
-        n_vocabulary=SAMPLE.n_vocabulary,
-        linear=panel_linear(library),
-        runner=NativeRunner(library),
-    )
-    apart = float((_run(native) - _run(plain)).abs().max())
-    if not apart <= TOLERANCE:
-        raise MachineError(f"the compiled layer disagrees with torch's by {apart:.2g} where {TOLERANCE:g} is allowed")
+    expected = _run(build_network(SAMPLE, dict(weights), n_vocabulary=SAMPLE.n_vocabulary))
+    for narrow in (False, True):
+        native = build_network(
+            SAMPLE,
+            dict(weights),
+            n_vocabulary=SAMPLE.n_vocabulary,
+            linear=panel_linear(library, narrow=narrow),
+            runner=NativeRunner(library),
+        )
+        apart = float((_run(native) - expected).abs().max())
+        if not apart <= TOLERANCE:
+            raise MachineError(
+                f"the compiled layer disagrees with torch's by {apart:.2g} where {TOLERANCE:g} is allowed"
+            )
 
 
 def _weights() -> dict[str, torch.Tensor]:
+    """Numbers that bfloat16 has, so that narrow panels hold them."""
     generator = torch.Generator().manual_seed(0)
-    return {name: torch.randn(shape, generator=generator) / 4 for name, shape in tensor_shapes(SAMPLE).items()}
+    shapes = tensor_shapes(SAMPLE).items()
+    return {name: (torch.randn(shape, generator=generator) / 4).bfloat16().float() for name, shape in shapes}
 
 
 def _run(network: Network) -> torch.Tensor:

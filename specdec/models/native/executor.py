@@ -81,7 +81,8 @@ class NativeExecutor(PackedExecutor):
             origin=str(folder),
         )
         executor = cls(network, n_vocabulary=n_vocabulary, dtype=dtype, device=device, door=door)
-        executor.linear = panel_linear(library)
+        # the target is read as the study's dtype says; what a drafter reads may be as small as it is exact
+        executor.linear = panel_linear(library, narrow=True)
         executor.choices = {role: {"1": KERNEL} for role in ROLES}
         executor.fallback_reason = None
         executor.built = library.described

@@ -9,7 +9,7 @@
 #endif
 #define PANEL (2 * LANES)
 #define QUERIES (2 * TILE_ROWS) /* of one key head at a time: they share the turning of its keys */
-#define PREFETCH_FLOATS 512 /* 2 KiB ahead; from 1 to 8 KiB no difference was seen */
+#define PREFETCH_BYTES 2048 /* ahead; from 1 to 8 KiB no difference was seen */
 #define INFINITE __builtin_inff()
 #define INLINE static inline __attribute__((always_inline))
 
@@ -17,6 +17,8 @@ typedef long long count;
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int marks __attribute__((vector_size(4 * LANES)));
 typedef float loose __attribute__((vector_size(4 * LANES), aligned(4))); /* anywhere in memory */
+typedef unsigned short bfloat16; /* the upper half of a float */
+typedef bfloat16 loose_upper __attribute__((vector_size(2 * LANES), aligned(2)));
 
 INLINE lanes load(const float *from) { return *(const loose *)from; }
 

@@ -70,21 +70,21 @@ static void layer_share(void *given)
 
     norm_rows(normed, job->hidden, of->attention_norm, of->eps, q, of->hidden, t, T);
     barrier();
-    multiply(&of->qkv, normed, qkv, q, 0, t, T);
+    multiply(&of->qkv, normed, qkv, of->qkv.n_out, q, 0, t, T);
     barrier();
     place_heads(of, at, qkv, job->keys, job->values, t, T);
     barrier();
     attend_all(of, at, qkv, job->keys, job->values, scores, attended, t, T);
     barrier();
-    multiply(&of->out, attended, job->hidden, q, 1, t, T);
+    multiply(&of->out, attended, job->hidden, of->hidden, q, 1, t, T);
     barrier();
     norm_rows(normed, job->hidden, of->mlp_norm, of->eps, q, of->hidden, t, T);
     barrier();
-    multiply(&of->gate_up, normed, gate_up, q, 0, t, T);
+    multiply(&of->gate_up, normed, gate_up, of->gate_up.n_out, q, 0, t, T);
     barrier();
     gate(gate_up, gated, q, of->intermediate, t, T);
     barrier();
-    multiply(&of->down, gated, job->hidden, q, 1, t, T);
+    multiply(&of->down, gated, job->hidden, of->hidden, q, 1, t, T);
 }
 
 /* One layer, in place on hidden [q, hidden]; keys and values [n_kv_heads, slots, head_dim] are written and read. */
@@ -98,26 +98,26 @@ typedef struct {
     const linear *by;
     const float *x;
     float *y;
-    count q;
+    count y_stride, q;
 } linear_job;
 
 static void linear_share(void *given)
 {
     const linear_job *job = given;
-    multiply(job->by, job->x, job->y, job->q, 0, thread_number(), team_size());
+    multiply(job->by, job->x, job->y, job->y_stride, job->q, 0, thread_number(), team_size());
 }
 
-/* y [q, n_out] = x [q, n_in] times the weight, plus the bias */
-void specdec_linear(const linear *by, const float *x, float *y, count q, int threads)
+/* y [q, n_out], y_stride floats from row to row, = x [q, n_in] times the weight, plus the bias */
+void specdec_linear(const linear *by, const float *x, float *y, count y_stride, count q, int threads)
 {
-    linear_job job = {by, x, y, q};
+    linear_job job = {by, x, y, y_stride, q};
     run_parallel(linear_share, &job, threads, 0);
 }
 
-/* to [q, n] = RMS norm of from [q, n] */
-void specdec_norm(const float *from, const float *weight, float *to, count q, count n, float eps)
+/* to [q, n] = RMS norm of from [q, n]; eps [1] */
+void specdec_norm(const float *from, const float *weight, float *to, count q, count n, const float *eps)
 {
-    norm_rows(to, from, weight, eps, q, n, 0, 1);
+    norm_rows(to, from, weight, *eps, q, n, 0, 1);
 }
 
 typedef struct {

@@ -21,7 +21,7 @@ OPENMP = ("GOMP_parallel", "GOMP_barrier", "omp_get_thread_num", "omp_get_num_th
 class LinearStruct(ctypes.Structure):
     """``linear`` of ``layer.c``."""
 
-    _fields_ = (("panels", _pointer), ("bias", _pointer), ("n_out", _count), ("n_in", _count))
+    _fields_ = (("panels", _pointer), ("bias", _pointer), *((name, _count) for name in ("n_out", "n_in", "narrow")))
 
 
 class LayerStruct(ctypes.Structure):
@@ -49,8 +49,8 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "specdec_compiler": (ctypes.c_char_p, ()),
     "specdec_panel_floats": (_count, (_count, _count)),
     "specdec_pack": (None, (_pointer, _pointer, _count, _count, ctypes.c_int)),
-    "specdec_linear": (None, (_pointer, _pointer, _pointer, _count, ctypes.c_int)),
-    "specdec_norm": (None, (_pointer, _pointer, _pointer, _count, _count, ctypes.c_float)),
+    "specdec_linear": (None, (_pointer, _pointer, _pointer, _count, _count, ctypes.c_int)),
+    "specdec_norm": (None, (_pointer, _pointer, _pointer, _count, _count, _pointer)),
     "specdec_work_floats": (_count, (_pointer, _pointer, ctypes.c_int)),
     "specdec_layer": (None, (_pointer, _pointer, _pointer, _pointer, _pointer, ctypes.c_int)),
 }

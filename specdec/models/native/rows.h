@@ -3,10 +3,12 @@
 
 #include "lanes.h"
 
-/* weight [n_out, n_in] in panels [ceil(n_out / PANEL)][n_in][PANEL], zeros behind the last output; bias or NULL */
+/* weight [n_out, n_in] in panels [ceil(n_out / PANEL)][n_in][PANEL], zeros behind the last output; bias or NULL.
+ * narrow: the panels hold bfloat16, for weights of which each is one: half as much to read, and the same products. */
 typedef struct {
-    const float *panels, *bias;
-    count n_out, n_in;
+    const void *panels;
+    const float *bias;
+    count n_out, n_in, narrow;
 } linear;
 
 typedef struct {
@@ -63,17 +65,25 @@ static void make_panel(const float *rows, float *panel, count n, count n_in)
         }
 }
 
-/* acc [rows] = x [rows, n] times PANEL columns of which `columns` are there, `stride` floats from one input to the next.
- * rows and whole are constants where this is called, so that all sums stay in registers. */
-INLINE void products(lanes (*acc)[2], const float *restrict weights, count stride, count columns,
-                     const float *restrict x, count x_stride, count n, const int rows, const int whole)
+/* LANES weights, `columns` of them there if not whole */
+INLINE lanes load_weights(const char *from, count columns, const int whole, const int narrow)
 {
+    if (narrow) return (lanes)(__builtin_convertvector(*(const loose_upper *)from, marks) << 16);
+    return whole ? load((const float *)from) : load_first((const float *)from, columns);
+}
+
+/* acc [rows] = x [rows, n] times PANEL columns of which `columns` are there, `stride` weights from one input to the next.
+ * rows, whole and narrow are constants where this is called, so that all sums stay in registers. */
+INLINE void products(lanes (*acc)[2], const void *restrict weights, count stride, count columns,
+                     const float *restrict x, count x_stride, count n, const int rows, const int whole, const int narrow)
+{
+    const count size = narrow ? sizeof(bfloat16) : sizeof(float);
+    const char *from = weights;
     for (int row = 0; row < rows; row++) acc[row][0] = acc[row][1] = (lanes){0};
-    for (count i = 0; i < n; i++, weights += stride) {
-        lanes w0 = whole ? load(weights) : load_first(weights, columns);
-        lanes w1 = whole ? load(weights + LANES) : load_first(weights + LANES, columns - LANES);
-        __builtin_prefetch(weights + PREFETCH_FLOATS);
-        __builtin_prefetch(weights + PREFETCH_FLOATS + LANES);
+    for (count i = 0; i < n; i++, from += stride * size) {
+        lanes w0 = load_weights(from, columns, whole, narrow);
+        lanes w1 = load_weights(from + LANES * size, columns - LANES, whole, narrow);
+        for (count line = 0; line < PANEL * size; line += 64) __builtin_prefetch(from + PREFETCH_BYTES + line);
         for (int row = 0; row < rows; row++) {
             acc[row][0] += w0 * x[row * x_stride + i];
             acc[row][1] += w1 * x[row * x_stride + i];
@@ -101,43 +111,48 @@ INLINE void products(lanes (*acc)[2], const float *restrict weights, count strid
 #define BY_ROWS(CALL) BY_ROWS_6(CALL)
 #endif
 
-/* to [rows, columns], to_stride floats from row to row: sums of `products`, rows <= TILE_ROWS */
-static void multiply_tile(float *to, count to_stride, const float *weights, count stride, count columns,
-                          const float *x, count x_stride, count n, int rows)
+/* to [rows, columns], to_stride floats from row to row: sums of `products`, rows <= TILE_ROWS; narrow: of whole panels */
+static void multiply_tile(float *to, count to_stride, const void *weights, count stride, count columns,
+                          const float *x, count x_stride, count n, int rows, int narrow)
 {
     lanes acc[TILE_ROWS][2];
-    if (columns >= PANEL)
-        switch (rows) {
-#define CALL(ROWS) products(acc, weights, stride, columns, x, x_stride, n, ROWS, 1); \
-                   for (int row = 0; row < ROWS; row++) { \
-                       store(to + row * to_stride, acc[row][0]); \
-                       store(to + row * to_stride + LANES, acc[row][1]); \
-                   }
-            BY_ROWS(CALL)
+#define WHOLE(ROWS, NARROW) products(acc, weights, stride, columns, x, x_stride, n, ROWS, 1, NARROW); \
+                            for (int row = 0; row < ROWS; row++) { \
+                                store(to + row * to_stride, acc[row][0]); \
+                                store(to + row * to_stride + LANES, acc[row][1]); \
+                            }
+#define CALL(ROWS) WHOLE(ROWS, 0)
+#define NARROW_CALL(ROWS) WHOLE(ROWS, 1)
+    if (narrow)
+        switch (rows) { BY_ROWS(NARROW_CALL) }
+    else if (columns >= PANEL)
+        switch (rows) { BY_ROWS(CALL) }
+#undef NARROW_CALL
 #undef CALL
-        }
+#undef WHOLE
     else
         for (int row = 0; row < rows; row++) {
-            products(acc, weights, stride, columns, x + row * x_stride, x_stride, n, 1, 0);
+            products(acc, weights, stride, columns, x + row * x_stride, x_stride, n, 1, 0, 0);
             store_first(to + row * to_stride, acc[0][0], columns);
             store_first(to + row * to_stride + LANES, acc[0][1], columns - LANES);
         }
 }
 
-/* y [q, n_out] = (adds: +=) x [q, n_in] times the weight, plus the bias */
-static void multiply(const linear *by, const float *x, float *y, count q, int adds, int t, int T)
+/* y [q, n_out], y_stride floats from row to row, = (adds: +=) x [q, n_in] times the weight, plus the bias */
+static void multiply(const linear *by, const float *x, float *y, count y_stride, count q, int adds, int t, int T)
 {
-    const count n_in = by->n_in, n_out = by->n_out;
+    const count n_in = by->n_in, n_out = by->n_out, panel_bytes = n_in * PANEL * (by->narrow ? 2 : 4);
     range panels = share((n_out + PANEL - 1) / PANEL, t, T);
     for (count panel = panels.from; panel < panels.to; panel++)
         for (count row = 0; row < q; row += TILE_ROWS) {
             int rows = q - row < TILE_ROWS ? (int)(q - row) : TILE_ROWS;
             float tile[TILE_ROWS * PANEL];
-            multiply_tile(tile, PANEL, by->panels + panel * n_in * PANEL, PANEL, PANEL, x + row * n_in, n_in, n_in, rows);
+            multiply_tile(tile, PANEL, (const char *)by->panels + panel * panel_bytes, PANEL, PANEL, x + row * n_in, n_in,
+                          n_in, rows, (int)by->narrow);
             for (int i = 0; i < rows; i++)
                 for (count part = 0; part < PANEL; part += LANES) {
                     count first = panel * PANEL + part, left = n_out - first;
-                    float *to = y + (row + i) * n_out + first;
+                    float *to = y + (row + i) * y_stride + first;
                     lanes value = load(tile + i * PANEL + part);
                     if (by->bias) value += load_first(by->bias + first, left);
                     if (adds) value += load_first(to, left);

@@ -4,6 +4,7 @@ A layer keeps its torch side, so that either runner can take it.
 """
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -13,39 +14,54 @@ from specdec.models.architecture import Architecture
 from specdec.models.fuse import LinearFactory
 from specdec.models.native.arena import Arena
 from specdec.models.native.library import BlockStruct, LayerStruct, Library, LinearStruct
-from specdec.models.network import Layer, Linear, Network, Norm, Placement, unwatched
+from specdec.models.network import Layer, Linear, Network, Norm, Placement
+
+Memory = Callable[[int], torch.Tensor]
+"""Uninitialised float32 ``[n]``: of an arena, or of its own."""
 
 
 class NativeLinear:
-    """A weight in panels; ``[q, n_in] -> [q, n_out]``, float32."""
+    """A weight in panels; ``[q, n_in] -> [q, n_out]``, float32.
 
-    def __init__(self, library: Library, arena: Arena, weight: torch.Tensor, bias: torch.Tensor | None) -> None:
+    ``narrow``: the panels hold bfloat16 if every number of the weight is one. They are read in half the time and
+    widened to the same float32 numbers, so products are equal bit for bit.
+    """
+
+    def __init__(
+        self, library: Library, memory: Memory, weight: torch.Tensor, bias: torch.Tensor | None, *, narrow: bool
+    ) -> None:
         n_out, n_in = weight.shape
         weight = weight.contiguous()
+        narrow = narrow and bool((weight == weight.bfloat16()).all())
+        n_floats = library.call.specdec_panel_floats(n_out, n_in)
+        panels = torch.empty(n_floats) if narrow else memory(n_floats)
+        library.call.specdec_pack(weight.data_ptr(), panels.data_ptr(), n_out, n_in, torch.get_num_threads())
         self._call = library.call
-        self._panels = arena.take(library.call.specdec_panel_floats(n_out, n_in))
+        self._panels = memory(n_floats // 2).view(torch.bfloat16).copy_(panels) if narrow else panels
         self._bias = None if bias is None else bias.contiguous()
-        self._call.specdec_pack(weight.data_ptr(), self._panels.data_ptr(), n_out, n_in, torch.get_num_threads())
         self.n_out = n_out
-        self.struct = LinearStruct(self._panels.data_ptr(), _address(self._bias), n_out, n_in)
+        self.itemsize = self._panels.element_size()
+        self.struct = LinearStruct(self._panels.data_ptr(), _address(self._bias), n_out, n_in, narrow)
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor:
         """The product with every row."""
-        rows = rows.contiguous()
-        q = rows.shape[0]
-        product = torch.empty(q, self.n_out)
-        self._call.specdec_linear(
-            ctypes.byref(self.struct), rows.data_ptr(), product.data_ptr(), q, torch.get_num_threads()
-        )
+        product = torch.empty(rows.shape[0], self.n_out)
+        self.fill(product, 0, rows.contiguous())
         return product
 
+    def fill(self, products: torch.Tensor, first: int, rows: torch.Tensor) -> None:
+        """Write the product with every row into columns ``first ..`` of ``products``; both are contiguous."""
+        q, width = products.shape
+        to = products.data_ptr() + first * products.element_size()
+        self._call.specdec_linear(ctypes.byref(self.struct), rows.data_ptr(), to, width, q, torch.get_num_threads())
 
-def panel_linear(library: Library) -> LinearFactory:
+
+def panel_linear(library: Library, *, narrow: bool = False) -> LinearFactory:
     """A factory of ``NativeLinear``, all in one arena."""
     arena = Arena()
 
     def factory(role: str, weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
-        return NativeLinear(library, arena, weight, bias)
+        return NativeLinear(library, arena.take, weight, bias, narrow=narrow)
 
     return factory
 
@@ -61,6 +77,7 @@ class NativeRunner:
     """See ``specdec.models.network.Runner``; layers are made with ``panel_linear``."""
 
     def __init__(self, library: Library) -> None:
+        self._library = library
         self._call = library.call
 
     def prepare(self, architecture: Architecture, layer: Layer) -> Layer:
@@ -87,16 +104,14 @@ class NativeRunner:
         """See ``Runner``; every layer works in place on a copy."""
         threads = torch.get_num_threads()
         hidden = hidden.clone(memory_format=torch.contiguous_format)
-        slots = placement.slots
-        if isinstance(slots, slice):
-            slots = torch.arange(slots.start, slots.stop)
+        _held, slots = _slots(placement.slots)
         tables = [placement.cosine.contiguous(), placement.signed_sine.contiguous()]
         mask = None if placement.mask is None else placement.mask.contiguous()
         at = BlockStruct(
             hidden.shape[0],
             placement.n_visible,
             keys.stride(1),
-            slots.data_ptr(),
+            slots,
             *(table.data_ptr() for table in tables),
             _address(mask),
             None,
@@ -110,17 +125,38 @@ class NativeRunner:
         for index, layer in enumerate(layers):
             self._call.specdec_layer(ctypes.byref(layer.struct), block, to, key, value, threads)
             key, value = key + stride, value + stride
-            if network.watch is not unwatched:
-                network.watch(index, hidden.clone())
+            network.watch(index, hidden)
         return hidden
 
-    def norm(self, network: Network, hidden: torch.Tensor) -> torch.Tensor:
+    def norm(self, hidden: torch.Tensor, norm: Norm) -> torch.Tensor:
         """See ``Runner``."""
         hidden = hidden.contiguous()
         normed = torch.empty_like(hidden)
-        weight, eps = network.norm.weight, network.architecture.rms_eps
-        self._call.specdec_norm(hidden.data_ptr(), weight.data_ptr(), normed.data_ptr(), *hidden.shape, eps)
+        addresses = (tensor.data_ptr() for tensor in (hidden, norm.weight, normed))
+        self._call.specdec_norm(*addresses, *hidden.shape, norm.eps.data_ptr())
         return normed
+
+    def extended(self, linear: Linear, weight: torch.Tensor) -> Linear:
+        """See ``Runner``; one buffer for both."""
+        first = cast(NativeLinear, linear)
+        second = NativeLinear(self._library, torch.empty, weight, None, narrow=True)
+
+        def both(rows: torch.Tensor) -> torch.Tensor:
+            rows = rows.contiguous()
+            products = torch.empty(rows.shape[0], first.n_out + second.n_out)
+            first.fill(products, 0, rows)
+            second.fill(products, first.n_out, rows)
+            return products
+
+        return both
+
+
+def _slots(slots: slice | torch.Tensor) -> tuple[object, int]:
+    """What holds int64 ``[q]``, and its address; made without torch, which takes ten times as long for one number."""
+    if isinstance(slots, torch.Tensor):
+        return slots, slots.data_ptr()
+    numbers = (ctypes.c_longlong * (slots.stop - slots.start))(*range(slots.start, slots.stop))
+    return numbers, ctypes.addressof(numbers)
 
 
 def _address(tensor: torch.Tensor | None) -> int | None:
