@@ -81,7 +81,8 @@ def depth_acceptance(rows: Sequence[pd.DataFrame]) -> list[dict[str, Any]]:
 
 def _row(comparison: Comparison, cost: Row, analysis: Analysis) -> dict[str, Any]:
     arm_rows = [family.cell.arm_rows for family in comparison.families]
-    measured = [family for family in comparison.families if family.r is not None]
+    # of the families that passed the timing checks: a disturbed cell is nobody's slowest
+    measured = [family for family in comparison.valid if family.r is not None]
     slowest = min(measured, key=lambda family: family.r or 0.0, default=None)
     gains = levers(cost)
     return {

@@ -58,6 +58,19 @@ def test_the_best_arm_is_lossless_and_real(ladder):
     assert best_row([row(ladder, "oracle"), row(ladder, "lossy")]) is None
 
 
+def test_a_disturbed_family_is_not_the_slowest(runs):
+    disturbed = runs.copy()
+    hit = disturbed.index[(disturbed["arm"] == "lookup") & (disturbed["family"] == "family_03")]
+    disturbed.loc[hit[::2], "decode_ns"] *= 9
+    settings = analysis_settings()
+    found = row(drafter_ladder(compare(disturbed, settings), {}, settings), "lookup")
+    excluded = [family["family"] for family in found["families"] if not family["valid"]]
+    assert excluded == ["family_03"]
+    assert found["slowest_family"] not in (None, "family_03")
+    valid = [family["r"] for family in found["families"] if family["valid"]]
+    assert found["slowest_family_r"] == min(valid)
+
+
 def test_a_loop_is_more_than_three_tenths_of_repeated_runs(ladder):
     """61 tokens make 54 runs of eight: 40 repeated ones are a loop, 3 are not."""
     families = {family["family"]: family for family in row(ladder, "slow_k4")["families"]}
