@@ -7,6 +7,7 @@ clean and ``snakemake -n`` has nothing to do.
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -48,7 +49,7 @@ class Workspace:
         return done.stdout
 
     def start(self, program, *arguments):
-        """A process group of its own, to be killed whole."""
+        """A process group of its own, to be killed whole; Ctrl-C reaches it also if tests run in the background."""
         return subprocess.Popen(
             [str(BIN / program), *arguments],
             cwd=self.folder,
@@ -57,6 +58,7 @@ class Workspace:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def snakemake(self, *arguments):
