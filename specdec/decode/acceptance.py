@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import torch
 
 from specdec.decode.parts import Draft, Judgement
+from specdec.models.argmax import chosen
 
 N_COINS = 1 << 16
 """Random numbers that forced acceptance has in stock: enough for every round of a long generation."""
@@ -28,7 +29,7 @@ class GreedyAcceptance:
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """Accept the longest prefix of the draft that equals the target's choices."""
-        choice = logits.argmax(dim=-1)
+        choice = chosen(logits)
         accepted = draft.tokens == choice[:-1]
         return Judgement(tokens=choice, n_accepted=prefix_length(accepted), bonus=self._bonus)
 
@@ -45,7 +46,7 @@ class RelaxedAcceptance:
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """Accept the longest prefix of near-top tokens; the kept tokens are the drafter's."""
-        choice = logits.argmax(dim=-1)
+        choice = chosen(logits)
         rows = logits[:-1].float()
         gap = rows.max(dim=-1).values - rows.gather(1, draft.tokens[:, None])[:, 0]
         # at delta 0 an equal maximum with a higher id would pass the gap test; the argmax rule must not change
@@ -74,7 +75,7 @@ class ForcedAcceptance:
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """Accept as decreed; the token after it is the target's choice in that row."""
-        choice = logits.argmax(dim=-1)
+        choice = chosen(logits)
         size = draft.size
         if self._rates is None:
             accepted = torch.ones(size, dtype=torch.bool, device=choice.device)
