@@ -26,6 +26,7 @@ from specdec.config.study import EngineSection
 from specdec.decode.assemble import assemble
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
+from specdec.measure.bandwidth import measure_bandwidth
 from specdec.measure.clocks import clock_for
 from specdec.measure.transformers_peer import Request, Way, generate, ways
 from specdec.storage import write_json
@@ -139,17 +140,6 @@ def step_times(loaded: Loaded, kind: str, context: int, sizes: list[int], repeat
     return times
 
 
-def read_bandwidth(n_bytes: int = 1 << 29, repeats: int = 5) -> float:
-    """Bytes per second at which all threads together can read memory (largest of a few sums over 512 MiB)."""
-    block = torch.ones(n_bytes // 4, dtype=torch.float32)
-    best = 0.0
-    for _ in range(repeats):
-        begun = time.perf_counter_ns()
-        block.sum()
-        best = max(best, n_bytes / (time.perf_counter_ns() - begun) * 1e9)
-    return best
-
-
 def loop_overhead(loaded: Loaded, prompt: list[int], n_new: int, repeats: int) -> list[float]:
     """Share of target-only decoding that is spent outside the model's forwards."""
     engine = assemble(Arm.model_validate(TARGET_ONLY), loaded, max_new_tokens=n_new)
@@ -194,7 +184,7 @@ def measure(options: argparse.Namespace) -> list[Record]:
     )
     models = {"target": options.target, "drafter": options.drafter}
     loaded = Loaded(models, section)
-    bandwidth = read_bandwidth()
+    bandwidth = measure_bandwidth(loaded.door.device, clock_for(loaded.door)).median
     target = loaded.executor(options.executor, "target")
     generator = torch.Generator().manual_seed(1)
     records = [spread("read_bandwidth", [bandwidth / 1e9], "GB/s")]

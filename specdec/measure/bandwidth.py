@@ -2,18 +2,22 @@
 
 A step of a language model at batch 1 reads every weight once and the keys and values of the context, so
 its time cannot fall below those bytes over the read bandwidth. A time is only called good or bad beside
-that limit (case S4). The limit is measured with torch's own kernels, on the threads that decode.
+that limit (case S4). The limit is measured with torch's own kernels and this engine's, on the threads that decode.
 """
 
 import math
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
 from specdec.measure.clocks import Clock, timed
 from specdec.models.architecture import Architecture
+from specdec.models.native.executor import library_for
+from specdec.models.native.library import Library
+from specdec.models.native.runner import panel_linear
 from specdec.models.shapes import EMBEDDING, tensor_shapes
 
 BUFFER_BYTES = 2**30
@@ -39,7 +43,8 @@ def measure_bandwidth(device: torch.device, clock: Clock, *, n: int = 7, buffer_
     """Read a buffer with several kernels, interleaved; the fastest says what the memory can do.
 
     A sum and matrix-vector products differ in how well they are threaded and prefetched on a given CPU,
-    and none of them is always the fastest.
+    and none of them is always the fastest. Of the compiled layer, where there is one, a linear reads a copy in huge
+    pages, as a step reads its weights.
     """
     n_columns = 4096
     matrix = torch.ones(max(1, buffer_bytes // (4 * n_columns)), n_columns, device=device)
@@ -49,6 +54,9 @@ def measure_bandwidth(device: torch.device, clock: Clock, *, n: int = 7, buffer_
         "matrix_vector": lambda: torch.mv(matrix, vector),
         "two_vectors": lambda: matrix @ vector[:, None].expand(-1, 2),
     }
+    compiled = library_for(matrix.dtype, device)
+    if isinstance(compiled, Library):
+        kernels["native"] = partial(panel_linear(compiled)("out", matrix, None), vector[None])
     read_bytes = matrix.numel() * matrix.element_size()
     # the first turn brings in kernels and pages; the second shows which kernels are out of the running
     for _ in range(2):

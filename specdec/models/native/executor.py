@@ -63,7 +63,7 @@ class NativeExecutor(PackedExecutor):
         ModelError
             As ``StaticExecutor.load``.
         """
-        library = _library(dtype, device)
+        library = library_for(dtype, device)
         if not isinstance(library, Library):
             logger.warning("executor native falls back to packed: %s", library)
             executor = super().load(
@@ -89,7 +89,7 @@ class NativeExecutor(PackedExecutor):
         return executor
 
 
-def _library(dtype: torch.dtype, device: torch.device) -> Library | str:
+def library_for(dtype: torch.dtype, device: torch.device) -> Library | str:
     """The compiled layer, or why it is not used."""
     reason = unsuitable(dtype, device)
     if reason is not None:
