@@ -25,9 +25,10 @@ def levers(cost: Row) -> dict[str, float | None]:
     """
     if cost.get("status") != "measured":
         return dict.fromkeys(WORDS)
-    tokens, steps, verify = cost["tokens_per_round"], cost["round_steps"], cost["verify_forward_steps"]
+    steps, verify = cost["round_steps"], cost["verify_forward_steps"]
     ratio, shares = cost["predicted_r"], cost["shares"]
-    flat = tokens / (steps - max(0.0, verify - 1.0)) if verify is not None else None
+    # of the predicted R, a geometric mean over families, which mean tokens over mean steps is not
+    flat = ratio * steps / (steps - max(0.0, verify - 1.0)) if verify is not None else None
     outside = shares["settle"] + shares["judge"] + shares["unattributed"]
     return {
         "halved_draft": cost["halved_draft_r"],

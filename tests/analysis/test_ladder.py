@@ -131,6 +131,22 @@ def test_levers_are_bounds_that_close_on_the_cost_split():
     assert told.endswith("weighs most is verification: 1 % off it makes the arm 0.71 % faster.")
 
 
+def test_no_lever_makes_an_arm_slower_where_families_differ():
+    """Mean tokens over mean steps lie far below a geometric mean of ratios that differ: each lever starts at that mean."""
+    cost = {
+        "status": "measured",
+        "tokens_per_round": 2.0,
+        "round_steps": 1.2,
+        "verify_forward_steps": 1.1,
+        "predicted_r": 1.9,
+        "shares": {"draft": 0.05, "verify": 0.92, "settle": 0.0, "judge": 0.02, "unattributed": 0.01},
+        "halved_draft_r": 1.95,
+        "perfect_acceptance_r": 2.4,
+        "elasticities": {"draft": -0.05, "verify": -0.92, "settle": 0.0, "host": -0.03},
+    }
+    assert min(levers(cost).values()) > cost["predicted_r"]
+
+
 def test_without_probes_nothing_is_said_about_what_to_cut():
     assert "nothing can be said" in sentence("k4", {"status": "not measured"}, levers({"status": "not measured"}))
 
