@@ -132,7 +132,7 @@ def test_levers_are_bounds_that_close_on_the_cost_split():
 
 
 def test_no_lever_makes_an_arm_slower_where_families_differ():
-    """Mean tokens over mean steps lie far below a geometric mean of ratios that differ: each lever starts at that mean."""
+    """A geometric mean of ratios that differ lies far above mean tokens over mean steps; every lever starts at it."""
     cost = {
         "status": "measured",
         "tokens_per_round": 2.0,
