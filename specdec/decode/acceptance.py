@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import torch
 
 from specdec.decode.parts import Draft, Judgement
-from specdec.models.argmax import chosen
 
 N_COINS = 1 << 16
 """Random numbers that forced acceptance has in stock: enough for every round of a long generation."""
@@ -29,7 +28,7 @@ class GreedyAcceptance:
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """Accept the longest prefix of the draft that equals the target's choices."""
-        choice = chosen(logits)
+        choice = logits.argmax(dim=-1)
         accepted = draft.tokens == choice[:-1]
         return Judgement(tokens=choice, n_accepted=prefix_length(accepted), bonus=self._bonus)
 
@@ -46,7 +45,7 @@ class RelaxedAcceptance:
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """Accept the longest prefix of near-top tokens; the kept tokens are the drafter's."""
-        choice = chosen(logits)
+        choice = logits.argmax(dim=-1)
         rows = logits[:-1].float()
         gap = rows.max(dim=-1).values - rows.gather(1, draft.tokens[:, None])[:, 0]
         # at delta 0 an equal maximum with a higher id would pass the gap test; the argmax rule must not change
@@ -75,7 +74,7 @@ class ForcedAcceptance:
 
     def judge(self, draft: Draft, logits: torch.Tensor) -> Judgement:
         """Accept as decreed; the token after it is the target's choice in that row."""
-        choice = chosen(logits)
+        choice = logits.argmax(dim=-1)
         size = draft.size
         if self._rates is None:
             accepted = torch.ones(size, dtype=torch.bool, device=choice.device)

@@ -12,7 +12,6 @@ from specdec.decode.committed import Committed
 from specdec.decode.parts import Draft, Judgement
 from specdec.decode.tree_layout import tree_layout
 from specdec.decode.verifiers import AnchoredVerifier
-from specdec.models.argmax import chosen
 from specdec.models.branches import TreeExecutor
 
 
@@ -47,7 +46,7 @@ class TreeAcceptance(GreedyAcceptance):
         if draft.tree is None:
             return super().judge(draft, logits)
         layout = tree_layout(draft.tree, logits.device)
-        choice = chosen(logits)
+        choice = logits.argmax(dim=-1)
         right = draft.tokens == choice.index_select(0, layout.parents)
         # a node stands if it and all its ancestors are right; siblings differ, so one at most stands at each depth
         stands = (right | ~layout.lineage).all(dim=1)
