@@ -26,7 +26,7 @@ from specdec.config.study import EngineSection
 from specdec.decode.assemble import assemble
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
-from specdec.measure.bandwidth import measure_bandwidth
+from specdec.measure.bandwidth import measure_bandwidth, step_bytes
 from specdec.measure.clocks import clock_for
 from specdec.measure.transformers_peer import Request, Way, generate, ways
 from specdec.storage import write_json
@@ -185,7 +185,7 @@ def measure(options: argparse.Namespace) -> list[Record]:
     models = {"target": options.target, "drafter": options.drafter}
     loaded = Loaded(models, section)
     bandwidth = measure_bandwidth(loaded.door.device, clock_for(loaded.door)).median
-    target = loaded.executor(options.executor, "target")
+    target: Any = loaded.executor(options.executor, "target")
     generator = torch.Generator().manual_seed(1)
     records = [spread("read_bandwidth", [bandwidth / 1e9], "GB/s")]
     for context in options.contexts:
@@ -197,7 +197,7 @@ def measure(options: argparse.Namespace) -> list[Record]:
         for q in (1, 2, 5, 9):
             records.append(spread(f"step_q{q}_ms{at}", times[q], "ms", label))
         records.append(spread(f"verify5_over_step1{at}", [value / fastest_ms for value in times[5]], "ratio", label))
-        held_bytes = weight_bytes(options.target, loaded) + cache_bytes(target, context)
+        held_bytes = step_bytes(target.architecture, target.dtype.itemsize, context, 1)
         shares = [held_bytes / (value / 1e3) / bandwidth for value in times[1]]
         records.append(spread(f"bandwidth_share{at}", shares, "ratio", f"{label}; bytes read {held_bytes}"))
         n_new = options.new_tokens
@@ -240,20 +240,6 @@ def repetitive_prompt(context: int, n_vocabulary: int, generator: torch.Generato
     """Random text with repeats, so that lookup finds something; contents do not change a step's cost."""
     phrase = torch.randint(300, min(n_vocabulary, 20000), (64,), generator=generator).tolist()
     return (phrase * (context // len(phrase) + 1))[:context]
-
-
-def weight_bytes(folder: Path, loaded: Loaded) -> int:
-    """Bytes of weights that one step reads in the compute type."""
-    from specdec.models.weights import load_card
-
-    card = load_card(folder)
-    return int(card["n_parameters"]) * torch.finfo(loaded.executor(loaded.section.executor, "target").dtype).bits // 8
-
-
-def cache_bytes(executor: Any, context: int) -> int:
-    """Bytes of keys and values that one step reads."""
-    shape = executor.architecture
-    return 2 * shape.n_layers * shape.n_kv_heads * shape.head_dim * context * 4
 
 
 def llama_cpp(options: argparse.Namespace, prompt: list[int], n_new: int) -> Candidate | str:
