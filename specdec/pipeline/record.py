@@ -17,6 +17,23 @@ from specdec.pipeline.table import PHASES
 
 Hashes = Mapping[str, Mapping[str, str]]
 PARAMS = Path("params.yaml")
+UNRECORDED = Path(".snakemake/unrecorded")
+"""Lies here from the start of a run until DVC has its results, so also after a kill between the two."""
+
+
+def begin() -> None:
+    """Note that results may change which nothing but :func:`record` will store in DVC."""
+    if "DVC_STAGE" not in os.environ and _keeps_results():
+        UNRECORDED.touch()
+
+
+def unrecorded() -> bool:
+    """Whether an earlier run's results were never recorded.
+
+    Snakemake calls no hook when there is nothing to be done, so a run that was killed after its last job, but before
+    :func:`record` was through, needs one more job to get there.
+    """
+    return "DVC_STAGE" not in os.environ and UNRECORDED.exists()
 
 
 def record(built: set[str], config: Mapping[str, Any], code_now: Hashes, code_run: Hashes) -> None:
@@ -34,12 +51,14 @@ def record(built: set[str], config: Mapping[str, Any], code_now: Hashes, code_ru
     if "DVC_STAGE" in os.environ:
         return  # `dvc repro` runs this stage and saves its outputs itself
     reason = _obstacle(built, config, code_now, code_run) or _commit()
-    if reason:
+    if reason is None:
+        UNRECORDED.unlink(missing_ok=True)
+    else:
         print(f"specdec: results not recorded in DVC: {reason}", file=sys.stderr)
 
 
 def _obstacle(built: set[str], config: Mapping[str, Any], code_now: Hashes, code_run: Hashes) -> str | None:
-    if not Path(".dvc").is_dir() or dvc_program() is None:
+    if not _keeps_results():
         return "this is not a DVC workspace, or dvc is not installed"
     missing = [phase for phase in PHASES if f"results/{phase}/manifest.json" not in built]
     if missing:
@@ -49,6 +68,10 @@ def _obstacle(built: set[str], config: Mapping[str, Any], code_now: Hashes, code
     if code_now != code_run:
         return "the code was edited during the run; run `snakemake` again"
     return None
+
+
+def _keeps_results() -> bool:
+    return Path(".dvc").is_dir() and dvc_program() is not None
 
 
 def dvc_program() -> Path | None:

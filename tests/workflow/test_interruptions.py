@@ -1,8 +1,10 @@
 """Killed at random moments, a study loses nothing that was measured (``benchmarks/interrupt.py``, a short case)."""
 
 import importlib.util
+import os
 import random
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -27,6 +29,21 @@ def test_two_kills_lose_and_repeat_nothing(benchmark, work):
     tally = benchmark.interrupt(work.folder, work.environment, 2, random.Random(5))
     assert len(tally.kills) == 2
     assert tally.clean(), tally
+    assert_agree(work)
+
+
+def test_a_run_killed_before_dvc_has_its_results_is_recorded_by_the_next(work):
+    """Its last job is done: the next run has nothing to do but that."""
+    work.edit("analysis.confidence", 0.9)
+    run = work.start("snakemake")
+    for line in run.stdout:
+        if "(100%) done" in line:
+            break
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    work.run("snakemake", "--unlock")
+    assert "analysis" in work.run("dvc", "status")
+    assert work.snakemake() == ["all", "record_earlier_run"]
     assert_agree(work)
 
 
