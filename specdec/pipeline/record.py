@@ -27,13 +27,16 @@ def begin() -> None:
         UNRECORDED.touch()
 
 
-def unrecorded() -> bool:
-    """Whether an earlier run's results were never recorded.
+def unrecorded() -> list[str]:
+    """The last run, by a name of its own, if its results were never recorded; else nothing.
 
     Snakemake calls no hook when there is nothing to be done, so a run that was killed after its last job, but before
-    :func:`record` was through, needs one more job to get there.
+    :func:`record` was through, needs one more job to get there. That job's file bears the name, because a run that
+    is killed in turn leaves it behind.
     """
-    return "DVC_STAGE" not in os.environ and UNRECORDED.exists()
+    if "DVC_STAGE" in os.environ or not UNRECORDED.exists():
+        return []
+    return [str(UNRECORDED.stat().st_mtime_ns)]
 
 
 def record(built: set[str], config: Mapping[str, Any], code_now: Hashes, code_run: Hashes) -> None:
