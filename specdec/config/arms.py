@@ -19,17 +19,18 @@ from specdec.config.control import (
     Relaxed,
 )
 from specdec.config.drafting import BRANCHING, WITH_PROBABILITIES, Drafter, HybridDrafter
-from specdec.config.tree import Tree
+from specdec.config.tree import MOST_NODES, Siblings, Tree
 
 
 class Arm(Section):
     """Parts of one configuration. ``executor`` null means the study's ``engine.executor``.
 
-    ``tree`` is how a draft branches; null: a chain.
+    ``tree`` is how a draft branches, the same in every round; ``siblings`` lets each round decide; both null: a chain.
     """
 
     drafter: Drafter
     tree: Tree | None = None
+    siblings: Siblings | None = None
     controller: Controller | None = None
     verifier: Literal["anchored", "saved_next"] = "anchored"
     acceptance: Acceptance = Greedy()
@@ -51,29 +52,44 @@ class Arm(Section):
             )
         if self.ledger == "lagged":
             self._check_lagged()
+        if self.branches:
+            self._check_branches()
         if self.tree is not None:
             self._check_tree(self.tree)
         return self
 
-    def _check_tree(self, tree: Tree) -> None:
-        """A tree has the length that the controller asks for, and each part must be one that can follow branches."""
-        inner = self.controller.inner if isinstance(self.controller, AutoOff) else self.controller
+    def _check_branches(self) -> None:
+        """Each part must be one that can follow branches."""
         wrong = {
             f"drafter of kind {self.drafter.kind}": self.drafter.kind not in BRANCHING,
-            f"controller of kind {inner.kind if inner else None}": inner is None or inner.kind != "fixed",
             f"verifier {self.verifier}": self.verifier != "anchored",
             f"acceptance of kind {self.acceptance.kind}": not isinstance(self.acceptance, Greedy),
             f"ledger {self.ledger}": self.ledger == "lagged",
             f"catch_up {self.catch_up}": self.catch_up != "lazy",
             f"executor {self.executor}": self.executor == "hf",
+        }
+        what = "a tree does" if self.siblings is None else "siblings do"
+        for part, bad in wrong.items():
+            if bad:
+                raise ValueError(
+                    f"{what} not go with {part}: a draft that branches takes a drafter of kind {', '.join(BRANCHING)}, "
+                    f"the anchored verifier, greedy acceptance, ledger per_round or per_token, catch_up lazy and any "
+                    f"executor but hf"
+                )
+
+    def _check_tree(self, tree: Tree) -> None:
+        """A tree has the length that the controller asks for."""
+        inner = self.controller.inner if isinstance(self.controller, AutoOff) else self.controller
+        wrong = {
+            "siblings": self.siblings is not None,
+            f"controller of kind {inner.kind if inner else None}": inner is None or inner.kind != "fixed",
             "weighing": isinstance(self.drafter, HybridDrafter) and self.drafter.weighing is not None,
         }
         for part, bad in wrong.items():
             if bad:
                 raise ValueError(
-                    f"a tree does not go with {part}: it takes a drafter of kind {', '.join(BRANCHING)}, a controller "
-                    f"of kind fixed, the anchored verifier, greedy acceptance, ledger per_round or per_token, "
-                    f"catch_up lazy, any executor but hf and no weighing"
+                    f"a tree does not go with {part}: its shape is fixed, so it takes a controller of kind fixed, no "
+                    f"siblings and no weighing; use siblings instead"
                 )
         key, k = ("model_k", self.drafter.model_k) if isinstance(self.drafter, HybridDrafter) else ("k", self.k_max)
         if k != tree.depth:
@@ -111,7 +127,17 @@ class Arm(Section):
     @property
     def most_rows(self) -> int:
         """Rows of the longest block that the target verifies for this arm."""
-        return 1 + max(self.k_max, self.tree.n_nodes if self.tree else 0)
+        return 1 + max(self.k_max, self.tree.n_nodes if self.tree else 0, self._most_with_siblings)
+
+    @property
+    def _most_with_siblings(self) -> int:
+        depth = self.drafter.model_k if isinstance(self.drafter, HybridDrafter) else self.k_max
+        return 0 if self.siblings is None else min(depth * self.siblings.most, MOST_NODES)
+
+    @property
+    def branches(self) -> bool:
+        """Whether drafts may hold several continuations of one token."""
+        return self.tree is not None or self.siblings is not None
 
     @property
     def lossless(self) -> bool:

@@ -126,9 +126,10 @@ def _arms(study: "Study") -> None:
                 if isinstance(study.models[model], Head):
                     _head(f"{section}.{name}", arm, study)
         for name, arm in arms.items():
-            if arm.tree is not None and (arm.executor or study.engine.executor) == "hf":
+            if arm.branches and (arm.executor or study.engine.executor) == "hf":
+                key = "siblings" if arm.tree is None else "tree"
                 raise ValueError(
-                    f"{section}.{name}.tree: executor hf cannot verify branches; use static, packed or native"
+                    f"{section}.{name}.{key}: executor hf cannot verify branches; use static, packed or native"
                 )
             baselines = [
                 other

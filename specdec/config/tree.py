@@ -4,6 +4,7 @@ Here and not in the decoding room, because params.yaml writes shapes, the loop d
 analysis replays them, the last without torch. A shape is fixed before the run, so a block always has the same rows.
 """
 
+from functools import cache
 from itertools import accumulate
 from typing import Annotated
 
@@ -89,6 +90,29 @@ class Tree(Section):
         if depth >= self.depth:
             return self
         return Tree(levels=self.levels[:depth]) if depth > 0 else None
+
+
+class Siblings(Section):
+    """A chain with siblings: how many each of its tokens has follows from the drafter's probabilities, round by round.
+
+    A level holds up to ``most`` tokens, the chain's own among them; a sibling is drafted if the chance that the text
+    comes by it, the product of the probabilities along its path, exceeds ``least_chance``. The chain goes on behind
+    the likeliest token alone, so siblings cost rows of the block and no draft forward.
+    """
+
+    most: int = Field(ge=2, le=16)
+    least_chance: float = Field(gt=0, lt=1)
+
+    @property
+    def name(self) -> str:
+        """As it stands in the run table, where a fixed tree has its shape."""
+        return f"chain, up to {self.most} a level"
+
+
+@cache
+def chain_with_siblings(widths: tuple[int, ...]) -> Tree | None:
+    """The tree of a chain whose levels hold so many tokens, the chain's first; None for a chain without siblings."""
+    return Tree(levels=tuple((width,) for width in widths)) if any(width > 1 for width in widths) else None
 
 
 def tree_from(name: str) -> Tree:

@@ -9,7 +9,7 @@ import torch
 
 from specdec.config import control, drafting
 from specdec.config.arms import Arm
-from specdec.config.tree import Tree
+from specdec.config.tree import Siblings, Tree
 from specdec.decode import controllers, ledgers, verifiers
 from specdec.decode.acceptance import ForcedAcceptance, GreedyAcceptance, RelaxedAcceptance
 from specdec.decode.drafters.head import HeadDrafter
@@ -18,6 +18,7 @@ from specdec.decode.drafters.model import ModelDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
 from specdec.decode.drafters.none import NoDrafter
 from specdec.decode.drafters.replay import PaidReplayDrafter, RecordedDrafter, Recorder, ReplayDrafter
+from specdec.decode.drafters.siblings import WithSiblings, likeliest
 from specdec.decode.drafters.tree import BranchingHead, BranchingModel, TreeDrafter
 from specdec.decode.drafters.weighed import WeighedDrafter
 from specdec.decode.drafters.weighing import Prices
@@ -136,9 +137,9 @@ def build(arm: Arm, setting: Setting) -> Engine:
 
     return Engine(
         target=setting.target,
-        drafter=_drafter(arm.drafter, arm.tree, own, oracle),
+        drafter=_drafter(arm.drafter, Branching(arm.tree, arm.siblings), own, oracle),
         verifier=_verifier(arm, own),
-        acceptance=_acceptance(arm.acceptance) if arm.tree is None else TreeAcceptance(arm.acceptance.bonus),
+        acceptance=TreeAcceptance(arm.acceptance.bonus) if arm.branches else _acceptance(arm.acceptance),
         ledger=LEDGERS[arm.ledger](setting.door),
         controller=_controller(arm.controller, setting.door),
         limits=setting.limits,
@@ -182,7 +183,7 @@ def _with_states(arm: Arm, setting: Setting) -> Setting:
 
 
 def _verifier(arm: Arm, setting: Setting) -> Verifier:
-    if arm.tree is None:
+    if not arm.branches:
         return VERIFIERS[arm.verifier](setting.target, setting.n_extra, setting.chunk)
     return TreeVerifier(_branching(setting.target), setting.n_extra, setting.chunk)
 
@@ -228,21 +229,32 @@ ORACLES: dict[str, Callable[[Arm, Setting, Sequence[int]], Any]] = {
 """What an oracle's drafter knows of a prompt beforehand."""
 
 
+@dataclass(frozen=True)
+class Branching:
+    """How drafts branch, if they do: in one shape, or as each round's probabilities say."""
+
+    tree: Tree | None
+    siblings: Siblings | None
+
+
 def _drafter(
-    choice: drafting.Drafter, tree: Tree | None, setting: Setting, oracle: Callable[[Sequence[int]], Any]
+    choice: drafting.Drafter, branching: Branching, setting: Setting, oracle: Callable[[Sequence[int]], Any]
 ) -> Drafter:
+    n_positions = setting.limits.n_positions
+    tokens = WithSiblings(branching.siblings, setting.door) if branching.siblings else likeliest
+
     def model(executor: Executor, source: str) -> Drafter:
         size = (setting.n_extra, setting.chunk)
-        if tree is not None:
-            branching = (
+        if branching.tree is not None:
+            part = (
                 BranchingHead(executor, *size, "head")
                 if isinstance(executor, HeadExecutor)
                 else BranchingModel(_branching(executor), *size, source)
             )
-            return TreeDrafter(branching, tree, setting.limits.n_positions, setting.target.device)
+            return TreeDrafter(part, branching.tree, n_positions, setting.target.device)
         if isinstance(executor, HeadExecutor):
-            return HeadDrafter(executor, *size, setting.catch_up, "head")
-        return ModelDrafter(executor, *size, setting.catch_up, source)
+            return HeadDrafter(executor, *size, setting.catch_up, "head", tokens, n_positions)
+        return ModelDrafter(executor, *size, setting.catch_up, source, tokens, n_positions)
 
     match choice:
         case drafting.NoDrafter():

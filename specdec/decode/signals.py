@@ -5,8 +5,7 @@ import torch
 
 def top_probability(logits: torch.Tensor) -> torch.Tensor:
     """Softmax probability of the largest logit, in 0..1."""
-    row = logits.float()
-    return torch.exp(row.max() - torch.logsumexp(row, dim=0))
+    return torch.softmax(logits.float(), dim=0).amax()
 
 
 def entropy(logits: torch.Tensor) -> torch.Tensor:

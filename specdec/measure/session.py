@@ -86,7 +86,7 @@ class _Opened:
 def _open(session: Session, arm: str, engine_of: Callable[[Arm], Engine], clock: Clock) -> _Opened:
     engine = engine_of(session.arms[arm])
     try:
-        return _Opened(engine, _prepare(engine, session.prompt, session.arms[arm].k_max, clock))
+        return _Opened(engine, _prepare(engine, session.prompt, session.arms[arm], clock))
     except SpecdecError:
         raise
     except Exception as error:
@@ -109,7 +109,7 @@ def _visit(session: Session, visit: Visit, opened: _Opened, clock: Clock) -> Ite
         "drafter": arm.drafter.kind,
         "lossless": engine.acceptance.lossless,
         "text_valid": engine.acceptance.text_valid,
-        "tree": None if arm.tree is None else arm.tree.name,
+        "tree": shape.name if (shape := arm.tree or arm.siblings) else None,
         "block": visit.block,
         "order": visit.order,
         "process": process_label(),
@@ -121,22 +121,23 @@ def _visit(session: Session, visit: Visit, opened: _Opened, clock: Clock) -> Ite
         yield failed_row(own, prepared) if isinstance(prepared, str) else _repeat(engine, level, prepared, own, clock)
 
 
-def _prepare(engine: Engine, prompt: tuple[int, ...], k: int, clock: Clock) -> _Prefilled:
+def _prepare(engine: Engine, prompt: tuple[int, ...], arm: Arm, clock: Clock) -> _Prefilled:
     """Touch the weights, prefill (timed), run every block length once, and go back to the prompt."""
     engine.prepare(prompt)
     engine.prefill(prompt[:N_TOUCH])
     probe = Probe(clock)
     # only `begin` runs inside a prefill, so of all probes the target's prefill alone is met
     committed, span = timed(lambda: instrument(engine, "phases", probe).prefill(prompt), clock)
-    warm_shapes(engine, committed, k)
+    # siblings come in any number: every length of a block that they can give is run, as every length of a chain is
+    warm_shapes(engine, committed, arm.k_max, arm.most_rows - 1 if arm.siblings else arm.k_max)
     engine.rewind(committed)
     return _Prefilled(committed, span, probe.times.target_prefill_ns)
 
 
-def warm_shapes(engine: Engine, committed: Committed, k: int) -> None:
-    """Run the target over 1 .. k+1 tokens and a tree, the drafter over 1 and 2, where the text has room for them."""
+def warm_shapes(engine: Engine, committed: Committed, k: int, n_drafted: int) -> None:
+    """Run the target over 1 .. ``n_drafted`` + 1 tokens and a tree, the drafter over 1 and 2, where there is room."""
     room = engine.limits.room(committed) - 1
-    for depth in range(min(k, room) + 1):
+    for depth in range(min(n_drafted, room) + 1):
         engine.verifier.restore(committed)
         engine.verifier.score(committed, Draft(committed.anchor.repeat(depth), None, "warm"))
         engine.verifier.settle(committed, 1)

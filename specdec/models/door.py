@@ -75,6 +75,13 @@ class Door:
         self.traffic.downloaded_bytes += tensor.element_size()
         return float(tensor.item())
 
+    def read_floats(self, tensor: torch.Tensor) -> list[float]:
+        """Bring a floating-point tensor ``[n]`` to the host; blocks until it is computed."""
+        self.traffic.n_blocking_reads += 1
+        self.traffic.downloaded_bytes += tensor.numel() * tensor.element_size()
+        values: list[float] = tensor.tolist()
+        return values
+
     def upload(self, ids: Sequence[int]) -> torch.Tensor:
         """Send token ids to the device: int64 ``[n]``."""
         self.traffic.n_uploads += 1

@@ -82,6 +82,11 @@ class WatchedDoor(Door):
         with self._allowed():
             return super().read_float(tensor)
 
+    def read_floats(self, tensor: torch.Tensor) -> list[float]:
+        """As ``Door``."""
+        with self._allowed():
+            return super().read_floats(tensor)
+
     def upload(self, ids: Sequence[int]) -> torch.Tensor:
         """As ``Door``."""
         with self._allowed():

@@ -41,7 +41,12 @@ IDENTITY = _columns(
     ("drafter", "str", "", "kind of drafter, as in params.yaml: none, model, ngram ..."),
     ("lossless", "bool", "", "whether the arm's acceptance keeps the target's own tokens"),
     ("text_valid", "bool", "", "whether the emitted text means anything (false for forced acceptance)"),
-    ("tree", "str?", "", "children per drafted token, levels parted by / (8, 9/3+2+1); null: drafts are chains"),
+    (
+        "tree",
+        "str?",
+        "",
+        "how drafts branch: children per token by levels (8, 9/3+2+1), a chain with siblings; null: chains",
+    ),
     ("probe_level", "str", "", "off (headline times) or phases (time split, never a headline)"),
 )
 

@@ -97,7 +97,7 @@ def test_every_shape_is_warmed_before_a_head_is_timed(study, k):
     arm = Arm.model_validate({"drafter": {"kind": "model", "model": "head"}, "controller": {"kind": "fixed", "k": k}})
     engine = checked(assemble(arm, Loaded(study / "models", section()), max_new_tokens=NEW_TOKENS))
     committed = engine.prefill(PROMPTS[1])
-    warm_shapes(engine, committed, k)
+    warm_shapes(engine, committed, k, k)
     engine.rewind(committed)
     assert [(r.n_drafted, len(r.emitted)) for r in decode(engine, committed)] == [
         (drafted, emitted) for drafted, _, _, emitted in live(study, {"kind": "fixed", "k": k}, PROMPTS[1])[0]

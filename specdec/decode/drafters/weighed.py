@@ -1,4 +1,8 @@
-"""Lookup and a model, weighed: before each round the one that is expected to save more than it costs, or neither."""
+"""Lookup and a model, weighed: before each round the one that is expected to save more than it costs, or neither.
+
+Where the controller watches the model's probabilities, it says how deep the model's chain goes, and the plan only
+whether there is one.
+"""
 
 from specdec.decode.committed import Committed
 from specdec.decode.drafters.hybrid import HybridDrafter
@@ -13,7 +17,8 @@ class WeighedDrafter(HybridDrafter):
     def __init__(self, lookup: NgramDrafter, model: Drafter, model_k: int, prices: Prices) -> None:
         super().__init__(lookup, model, model_k)
         self._weighing = Weighing(prices)
-        self._asked: tuple[Plan, int, int] | None = None  # the plan, its match, tokens drafted
+        self._prices = prices
+        self._asked: tuple[Plan, int, Draft] | None = None  # the plan, its match, what was drafted
         self._n_committed = 0
 
     def begin(self, committed: Committed) -> None:
@@ -31,8 +36,9 @@ class WeighedDrafter(HybridDrafter):
         if start is not None and plan.copied:
             draft = self.lookup.copy(committed, start, plan.copied)
         else:
-            draft = self.model.propose(committed, plan.modelled, rule)
-        self._asked = (plan, matched, draft.size)
+            watched = plan.modelled > 0 and rule.signal is not None
+            draft = self.model.propose(committed, min(k, self._model_k) if watched else plan.modelled, rule)
+        self._asked = (plan, matched, draft)
         return draft
 
     def settle(self, committed: Committed) -> None:
@@ -42,7 +48,8 @@ class WeighedDrafter(HybridDrafter):
         if grown < 0:
             self._weighing.reset()
         elif self._asked is not None:
-            plan, matched, n_drafted = self._asked
-            self._weighing.learn(plan, matched, min(grown - 1, n_drafted))
+            plan, matched, draft = self._asked
+            beyond = self._prices.beyond(draft.size, draft.depth if plan.modelled else 0)
+            self._weighing.learn(plan, matched, min(grown - 1, draft.depth), beyond)
         self._asked = None
         self._n_committed = len(committed)

@@ -31,8 +31,11 @@ class Prices:
 
     def beyond_plain(self, copied: int, modelled: int) -> float:
         """Target steps that a round takes beyond a plain one."""
-        rows = copied + modelled
-        return (self.block_cost + self.row_cost * rows if rows else 0.0) + self.draft_cost * modelled
+        return self.beyond(copied + modelled, modelled)
+
+    def beyond(self, n_drafted: int, n_forwards: int) -> float:
+        """The same by the tokens that are verified and the draft forwards that were run."""
+        return (self.block_cost + self.row_cost * n_drafted if n_drafted else 0.0) + self.draft_cost * n_forwards
 
 
 @dataclass(frozen=True)
@@ -115,10 +118,14 @@ class Weighing:
                 best, most = Plan(modelled=d), gain
         return best
 
-    def learn(self, plan: Plan, matched: int, accepted: int) -> None:
-        """``accepted`` tokens of what was planned stood; the next one, if there was one, did not."""
+    def learn(self, plan: Plan, matched: int, accepted: int, beyond: float | None = None) -> None:
+        """``accepted`` tokens of what was planned stood; the next one, if there was one, did not.
+
+        ``beyond`` are the target steps that the round took beyond a plain one, where it was not run as planned.
+        """
+        planned = self.prices.beyond_plain(plan.copied, plan.modelled)
         self.tokens = FADING * self.tokens + accepted + 1
-        self.steps = FADING * self.steps + 1.0 + self.prices.beyond_plain(plan.copied, plan.modelled)
+        self.steps = FADING * self.steps + 1.0 + (planned if beyond is None else beyond)
         for rate in (self.model, *self.lookups):
             rate.fade()
         for index in range(min(accepted + 1, plan.copied)):
