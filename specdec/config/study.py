@@ -104,13 +104,17 @@ class Observations(Section):
 
 
 class Sweep(Section):
-    """Every arm on development families: chooses, never concludes."""
+    """Every arm on development families: chooses, never concludes.
+
+    ``warmup_tokens`` ends a warm-up once it has emitted so many; null: with its text.
+    """
 
     context: Context
     families: Families
     arms: ArmMap
     blocks: int = Field(ge=1)
     warmups: int = Field(ge=1)
+    warmup_tokens: int | None = Field(default=None, ge=1)
     repeats: int = Field(ge=1)
     process: Literal["fresh", "session"]
 
@@ -126,11 +130,12 @@ class Checks(Section):
 
 
 class Timing(Section):
-    """The confirmatory comparison on held-out families."""
+    """The confirmatory comparison on held-out families; ``warmup_tokens`` as in the sweep."""
 
     arms: ArmMap
     blocks: int = Field(ge=1)
     warmups: int = Field(ge=1)
+    warmup_tokens: int | None = Field(default=None, ge=1)
     repeats: int = Field(ge=1)
     process: Literal["fresh", "session"]
 

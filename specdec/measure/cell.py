@@ -97,7 +97,7 @@ def plan_session(
         models=Path(models).resolve(),
         prompt=prompt.ids,
         n_blocks=2 * section.blocks,
-        visits=plan_visits(section),
+        visits=plan_visits(section, warmup_tokens=getattr(section, "warmup_tokens", None)),
     )
 
 
@@ -114,10 +114,13 @@ def study_hash(phase: str, engine: EngineSection, section: Timed, models: Path) 
 
 
 def with_divergence(rows: Sequence[Row]) -> list[Row]:
-    """Fill ``first_divergence``: each finished row against the first finished row of its baseline."""
+    """Fill ``first_divergence``: each finished row against the first finished, analysed row of its baseline.
+
+    A warm-up may be cut short: it is compared as far as it goes.
+    """
     reference: dict[str, list[int]] = {}
     for row in rows:
-        if row["status"] == "ok":
+        if row["status"] == "ok" and not row["warmup"]:
             reference.setdefault(row["arm"], row["tokens"])
     return [{**row, "first_divergence": _of_row(row, reference.get(row["baseline"]))} for row in rows]
 
@@ -133,7 +136,8 @@ def first_divergence(tokens: Sequence[int], reference: Sequence[int]) -> int:
 def _of_row(row: Row, reference: list[int] | None) -> int | None:
     if row["status"] != "ok" or reference is None:
         return None
-    return first_divergence(row["tokens"], reference)
+    tokens = row["tokens"]
+    return first_divergence(tokens, reference[: len(tokens)] if row["warmup"] else reference)
 
 
 def _weights(models: Path, name: str) -> str:

@@ -30,6 +30,11 @@ class Visit:
     n_warmups: int
     n_repeats: int
     n_phase_repeats: int
+    warmup_tokens: int | None = None
+
+    def most_tokens(self, repeat: int) -> int | None:
+        """Emitted tokens after which the generation of this number ends; None: with its text."""
+        return self.warmup_tokens if repeat < self.n_warmups else None
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class Blocks(Protocol):
         ...
 
 
-def plan_visits(section: Blocks, n_phase_repeats: int = 1) -> tuple[Visit, ...]:
+def plan_visits(section: Blocks, n_phase_repeats: int = 1, warmup_tokens: int | None = None) -> tuple[Visit, ...]:
     """Visits in the order in which they are made; ``section.blocks`` pairs of blocks.
 
     In the first block each arm is followed by ``n_phase_repeats`` with the phase probe: the split of its costs.
@@ -98,6 +103,7 @@ def plan_visits(section: Blocks, n_phase_repeats: int = 1) -> tuple[Visit, ...]:
                     n_warmups=section.warmups,
                     n_repeats=section.repeats,
                     n_phase_repeats=n_phase_repeats if block == 0 else 0,
+                    warmup_tokens=warmup_tokens,
                 )
             )
     return tuple(visits)

@@ -20,7 +20,7 @@ from specdec.decode.committed import Committed
 from specdec.decode.engine import Engine
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
-from specdec.decode.parts import Draft
+from specdec.decode.parts import Draft, Round
 from specdec.errors import SpecdecError
 from specdec.measure.clocks import Clock, Span, clock_for, timed
 from specdec.measure.condition import (
@@ -118,7 +118,10 @@ def _visit(session: Session, visit: Visit, opened: _Opened, clock: Clock) -> Ite
     for repeat in range(n_timed + visit.n_phase_repeats):
         level = "off" if repeat < n_timed else "phases"
         own = {**common, "probe_level": level, "repeat": repeat, "warmup": repeat < visit.n_warmups}
-        yield failed_row(own, prepared) if isinstance(prepared, str) else _repeat(engine, level, prepared, own, clock)
+        if isinstance(prepared, str):
+            yield failed_row(own, prepared)
+        else:
+            yield _repeat(engine, level, prepared, own, clock, visit.most_tokens(repeat))
 
 
 def _prepare(engine: Engine, prompt: tuple[int, ...], arm: Arm, clock: Clock) -> _Prefilled:
@@ -159,7 +162,9 @@ def warm_shapes(engine: Engine, committed: Committed, k: int, n_drafted: int) ->
     engine.drafter.settle(committed)
 
 
-def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, Any], clock: Clock) -> Row:
+def _repeat(
+    engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, Any], clock: Clock, most_tokens: int | None
+) -> Row:
     committed = prepared.committed
     probe = Probe(clock)
     probed = instrument(engine, level, probe)
@@ -169,7 +174,7 @@ def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, 
     try:
         engine.rewind(committed)
         with garbage_kept():
-            rounds, span = timed(lambda: list(decode(probed, committed)), clock)
+            rounds, span = timed(lambda: list(_rounds(probed, committed, most_tokens)), clock)
     except SpecdecError:
         raise
     except Exception as error:
@@ -200,6 +205,13 @@ def _repeat(engine: Engine, level: str, prepared: _Prefilled, own: Mapping[str, 
         "tokens": tokens,
         "rounds": [[r.n_drafted, r.n_reached, r.n_accepted, len(r.emitted)] for r in rounds],
     }
+
+
+def _rounds(engine: Engine, committed: Committed, most_tokens: int | None) -> Iterator[Round]:
+    for finished in decode(engine, committed):
+        yield finished
+        if most_tokens is not None and committed.n_emitted >= most_tokens:
+            return
 
 
 @contextmanager

@@ -74,14 +74,15 @@ def cell_job(study: Study, phase: str, context: int, result: str, costs: Costs) 
     """One timed cell: every visit of every arm."""
     sections: dict[str, Sweep | Timing] = {"sweep": study.sweep, "timing": study.timing}
     section = sections[phase]
-    visits = plan_visits(section)
+    visits = plan_visits(section, warmup_tokens=section.warmup_tokens)
     n_processes = len(visits) if section.process == "fresh" else 1
     spans = [_visit(study, section.arms[visit.arm], visit.arm, context, costs) for visit in visits]
     total = Span.about(costs.job_s + n_processes * costs.process_s)
     n_generations = 0
     for visit, (before, each) in zip(visits, spans, strict=True):
-        n = visit.n_warmups + visit.n_repeats + visit.n_phase_repeats
-        n_generations += n
+        n_generations += visit.n_warmups + visit.n_repeats + visit.n_phase_repeats
+        short = 1.0 if visit.warmup_tokens is None else min(1.0, visit.warmup_tokens / study.engine.max_new_tokens)
+        n = visit.n_warmups * short + visit.n_repeats + visit.n_phase_repeats
         total += Span(before + n * each.low, before + n * each.middle, before + n * each.high)
     return Job(phase, result, n_generations, total)
 

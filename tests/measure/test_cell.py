@@ -209,9 +209,13 @@ def test_first_divergence(tokens, reference, expected):
 
 
 def test_divergence_is_taken_from_the_first_finished_row_of_the_baseline():
-    def row(arm, tokens, status="ok"):
-        return {"arm": arm, "baseline": "plain", "status": status, "tokens": tokens}
+    def row(arm, tokens, status="ok", warmup=False):
+        return {"arm": arm, "baseline": "plain", "status": status, "tokens": tokens, "warmup": warmup}
 
     rows = [row("plain", [], "failed"), row("draft", [1, 9]), row("plain", [1, 2]), row("plain", [5, 2])]
     assert [r["first_divergence"] for r in with_divergence(rows)] == [None, 1, -1, 0]
     assert with_divergence([row("draft", [1])])[0]["first_divergence"] is None
+    # warm-ups, cut short: no reference, equal as far as they go, and not
+    rows = [row("plain", [1], warmup=True), row("plain", [1, 2, 3]), row("draft", [1, 2], warmup=True)]
+    assert [r["first_divergence"] for r in with_divergence(rows)] == [-1, -1, -1]
+    assert with_divergence([*rows, row("draft", [1, 5], warmup=True)])[-1]["first_divergence"] == 1

@@ -50,6 +50,16 @@ def test_warm_ups_are_kept_and_labelled_and_the_probe_comes_last():
     ]
 
 
+def test_a_warm_up_that_is_cut_short_leaves_the_next_generation_whole():
+    """The prefill's token and rounds of four, K = 3: five tokens are the first number that reaches four."""
+    device = FakeDevice()
+    rows = _measure(stub_engine(device, k=3), device, _visit(warmup_tokens=4))
+    assert [len(r["tokens"]) for r in rows] == [5, 9, 9, 9]
+    assert [r["stopped"] for r in rows] == [None, *["max_new_tokens"] * 3]
+    assert rows[0]["tokens"] == rows[1]["tokens"][:5]
+    build_run(_columns(rows[0]))
+
+
 @pytest.mark.parametrize(("keep", "n_prefills"), [(True, 1), (False, 2)])
 def test_kept_caches_save_the_prefill_of_later_visits(keep, n_prefills):
     """Counted in prompts of full length: each opening also touches the weights with a short one."""
