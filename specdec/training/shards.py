@@ -6,7 +6,7 @@ stopped, and a longer recipe adds shards to those that lie there.
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -66,13 +66,23 @@ def planned(folder: Path, data: Data) -> list[Shard]:
     ]
 
 
+def dealt(shards: Sequence[Shard], part: tuple[int, int], n_lengths: int) -> list[Shard]:
+    """The shards of part ``(i, n)``.
+
+    Whose turn it is moves on by one with each round of the ``n_lengths`` prompt lengths, or of two parts one would get
+    all the long prompts.
+    """
+    index, n_parts = part
+    return [shard for number, shard in enumerate(shards) if (number + number // n_lengths) % n_parts == index]
+
+
 def write_missing(
     data: Data, target: Path, folder: Path, device: torch.device, part: tuple[int, int] = (0, 1)
 ) -> Iterator[tuple[Shard, int]]:
     """Write the shards that are not there yet; yields each with its number of answer tokens.
 
-    ``part`` ``(i, n)`` writes every ``n``-th shard from the ``i``-th: on a CPU, a process per core with one thread
-    each is faster than one process that waits for all its threads after every linear.
+    ``part`` ``(i, n)`` writes one of ``n`` shards (``dealt``): on a CPU, a process per core with one thread each is
+    faster than one process that waits for all its threads after every linear.
 
     Raises
     ------
@@ -80,8 +90,9 @@ def write_missing(
         If a family or a layer of the recipe does not exist.
     """
     _check_families(data)
-    index, n_parts = part
-    missing = [shard for shard in planned(folder, data)[index::n_parts] if not shard.path.exists()]
+    missing = [
+        shard for shard in dealt(planned(folder, data), part, len(data.prompt_tokens)) if not shard.path.exists()
+    ]
     if not missing:
         return
     tokenizer = load_tokenizer(target)

@@ -13,7 +13,7 @@ from specdec.models.executor import prefill
 from specdec.models.static import StaticExecutor
 from specdec.training.answers import Sampling, answer
 from specdec.training.batched import BatchedTarget
-from specdec.training.shards import data_folder, describe, planned, read, write_missing
+from specdec.training.shards import data_folder, dealt, describe, planned, read, write_missing
 
 CPU = torch.device("cpu")
 N_NEW = 24
@@ -135,6 +135,18 @@ def test_a_shard_is_made_once_and_made_again_the_same(target, tmp_path):
     for one, other in zip(sorted(first.iterdir()), sorted(second.iterdir()), strict=True):
         assert (one.name, describe(one)) == (other.name, describe(other))
         assert_same(load_file(one), load_file(other))
+
+
+def test_parts_share_every_prompt_length(tmp_path):
+    """One process per core: with six lengths in turn, every second shard would be one process's long prompts."""
+    lengths = [128, 64, 256, 96, 160, 48]
+    plan = data(prompt_tokens=lengths, n_shards=24)
+    shards = planned(tmp_path, plan)
+    parts = [dealt(shards, (index, 2), len(lengths)) for index in range(2)]
+    assert sorted((shard for part in parts for shard in part), key=lambda shard: shard.path) == shards
+    for part in parts:
+        seen = [lengths[shard.index % len(lengths)] for shard in part if shard.kind == "seen"]
+        assert {length: seen.count(length) for length in lengths} == dict.fromkeys(lengths, 2)
 
 
 def test_more_shards_are_added_and_other_data_lies_elsewhere(target, tmp_path):
