@@ -143,7 +143,7 @@ def test_parts_share_every_prompt_length(tmp_path):
     plan = data(prompt_tokens=lengths, n_shards=24)
     shards = planned(tmp_path, plan)
     parts = [dealt(shards, (index, 2), len(lengths)) for index in range(2)]
-    assert sorted((shard for part in parts for shard in part), key=lambda shard: shard.path) == shards
+    assert sorted((shard for part in parts for shard in part), key=shards.index) == shards
     for part in parts:
         seen = [lengths[shard.index % len(lengths)] for shard in part if shard.kind == "seen"]
         assert {length: seen.count(length) for length in lengths} == dict.fromkeys(lengths, 2)
