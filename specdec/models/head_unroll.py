@@ -12,11 +12,10 @@ from collections.abc import Iterator
 import torch
 import torch.nn.functional as F
 
-from specdec.models.architecture import Architecture
 from specdec.models.feature_head import FUSE, JOIN, HeadShape
-from specdec.models.rope import rope_tables, rotate
+from specdec.models.layer_on_texts import Weights, heads, linear, mlp, unit
+from specdec.models.rope import rope_tables
 
-Weights = dict[str, torch.Tensor]
 LAYER = "model.layers.0."
 
 
@@ -54,14 +53,14 @@ def unroll(
     values: list[torch.Tensor] = []
     for depth in range(1, n_depths + 1):
         hidden = joined(weights, embedded, state, architecture.rms_eps)
-        query, key, value = _heads(weights, architecture, hidden, cosine, signed_sine)
+        query, key, value = heads(weights, LAYER, architecture, hidden, cosine, signed_sine)
         if depth == 1:  # from here on, rows are those that something is drafted from
             query, hidden = query[:, :, n_context:], hidden[:, n_context:]
             embedded, cosine, signed_sine = embedded[:, n_context:], cosine[n_context:], signed_sine[n_context:]
         keys.append(key)
         values.append(value)
-        hidden = hidden + _linear(weights, "self_attn.o_proj", _attend(query, keys, values))
-        hidden = hidden + _mlp(weights, _norm(weights, "post_attention_layernorm", hidden, architecture.rms_eps))
+        hidden = hidden + linear(weights, f"{LAYER}self_attn.o_proj", _attend(query, keys, values))
+        hidden = hidden + mlp(weights, LAYER, hidden, architecture.rms_eps)
         yield hidden
         state = _shifted(hidden, 1, 1)
 
@@ -78,29 +77,6 @@ def fused(weights: Weights, features: torch.Tensor, eps: float) -> torch.Tensor:
 def joined(weights: Weights, embedded: torch.Tensor, state: torch.Tensor, eps: float) -> torch.Tensor:
     """What the layer reads: ``[.., hidden]`` and ``[.., hidden]`` to ``[.., hidden]``."""
     return F.linear(torch.cat((unit(embedded, eps), unit(state, eps)), dim=-1), weights[JOIN])
-
-
-def unit(states: torch.Tensor, eps: float) -> torch.Tensor:
-    """States divided by their root mean square over the last dimension."""
-    return states * torch.rsqrt(states.float().square().mean(-1, keepdim=True) + eps).to(states.dtype)
-
-
-def _heads(
-    weights: Weights, a: Architecture, hidden: torch.Tensor, cosine: torch.Tensor, signed_sine: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Rotated queries and keys, values: each ``[batch, n_heads, n, head_dim]``, key heads repeated to the queries'."""
-    normed = _norm(weights, "input_layernorm", hidden, a.rms_eps)
-    query, key, value = (
-        _linear(weights, f"self_attn.{name}_proj", normed).view(*hidden.shape[:-1], n_heads, a.head_dim)
-        for name, n_heads in (("q", a.n_heads), ("k", a.n_kv_heads), ("v", a.n_kv_heads))
-    )
-    if a.qk_norm:
-        query = _norm(weights, "self_attn.q_norm", query, a.rms_eps)
-        key = _norm(weights, "self_attn.k_norm", key, a.rms_eps)
-    query, key = rotate(query, cosine, signed_sine), rotate(key, cosine, signed_sine)
-    groups = a.n_heads // a.n_kv_heads
-    key, value = key.repeat_interleave(groups, -2), value.repeat_interleave(groups, -2)
-    return query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
 
 
 def _attend(query: torch.Tensor, keys: list[torch.Tensor], values: list[torch.Tensor]) -> torch.Tensor:
@@ -124,19 +100,6 @@ def _attend(query: torch.Tensor, keys: list[torch.Tensor], values: list[torch.Te
     for j, value in enumerate(own_values):
         seen = seen + shares[..., n + j : n + j + 1] * value
     return seen.transpose(1, 2).flatten(-2)
-
-
-def _mlp(weights: Weights, normed: torch.Tensor) -> torch.Tensor:
-    gate, up = _linear(weights, "mlp.gate_proj", normed), _linear(weights, "mlp.up_proj", normed)
-    return _linear(weights, "mlp.down_proj", F.silu(gate) * up)
-
-
-def _linear(weights: Weights, name: str, rows: torch.Tensor) -> torch.Tensor:
-    return F.linear(rows, weights[f"{LAYER}{name}.weight"], weights.get(f"{LAYER}{name}.bias"))
-
-
-def _norm(weights: Weights, name: str, states: torch.Tensor, eps: float) -> torch.Tensor:
-    return unit(states, eps) * weights[f"{LAYER}{name}.weight"]
 
 
 def _shifted(rows: torch.Tensor, by: int, dim: int) -> torch.Tensor:
