@@ -8,7 +8,7 @@ makes it again from the target's.
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from specdec.errors import ModelError
 from specdec.models.attention import causal_mask
 from specdec.models.branches import Branches, branch_mask
+from specdec.models.draft_vocabulary import DraftVocabulary
 from specdec.models.executor import Cache, Executor
 from specdec.models.feature_head import FUSE, JOIN, HeadFile, HeadShape, load_head
 from specdec.models.fuse import build_network
@@ -89,9 +90,7 @@ class BlankStates:
 
 
 class HeadExecutor:
-    """One head on the target's device; see ``specdec.models.executor.Executor``.
-
-    Logit columns are ``vocabulary[0], vocabulary[1] ..``, not token ids: ``token_ids`` names them.
+    """One head on the target's device; see ``specdec.models.draft_vocabulary.NarrowExecutor``.
 
     Attributes
     ----------
@@ -120,9 +119,7 @@ class HeadExecutor:
         self._join = target.linear("out", weights[JOIN], None)
         self._fuse = target.linear("out", weights[FUSE], None) if FUSE in weights else None
         self._unit = Norm(torch.ones_like(target.network.norm.weight), target.network.norm.eps)
-        self._rows = rows
-        self._kept = kept
-        self._kept_ids = frozenset(kept.tolist())
+        self._drafts = DraftVocabulary(self._network, rows, kept, self.door)
         self._drafting = self._network
         self.vocabulary = kept
         self.n_vocabulary = len(kept)
@@ -161,12 +158,9 @@ class HeadExecutor:
         return mine
 
     def draft_from(self, prompt: Sequence[int]) -> None:
-        """Let ids of the prompt be drafted too: what a text speaks of comes back in it, however rare elsewhere."""
-        added = self.door.upload(sorted(set(prompt) - self._kept_ids))
-        self.vocabulary = torch.cat((self._kept, added))
+        """Let ids of the prompt be drafted too, in place of those of another prompt."""
+        self.vocabulary, self._drafting = self._drafts.joined(prompt)
         self.n_vocabulary = len(self.vocabulary)
-        head = self._network.runner.extended(self._network.head, self._rows[added])
-        self._drafting = replace(self._network, head=head)
 
     def token_ids(self, columns: torch.Tensor) -> torch.Tensor:
         """Token ids of logit columns, both int64."""
