@@ -33,7 +33,7 @@ from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
 from specdec.decode.parts import Round
 from specdec.errors import ConfigError, ModelError, PromptError
-from specdec.models.feature_head import is_head
+from specdec.models.drafter_card import is_trained
 from specdec.prompts.streaming import TextStream
 from specdec.prompts.tokenizer import PromptTokenizer, load_tokenizer
 
@@ -122,7 +122,7 @@ class Generator:
     target : path
         Model folder in the transformers format (``results/models/target`` after a run).
     drafter : str or path
-        ``none``, ``ngram``, ``replay``, ``layer_skip:N``, or the folder of a smaller model or of a feature head.
+        ``none``, ``ngram``, ``replay``, ``layer_skip:N``, or the folder of a smaller model or of a trained drafter.
     k : int
         Draft tokens per round.
     confidence : float, optional
@@ -179,7 +179,7 @@ class Generator:
             "generate",
         )
         for name, folder in folders.items():
-            if not ((folder / "config.json").is_file() or is_head(folder)):
+            if not ((folder / "config.json").is_file() or is_trained(folder)):
                 raise ModelError(
                     f"{folder}: no model here for the {name}; run `snakemake --cores 1 models` or give another folder"
                 )

@@ -13,10 +13,11 @@ import torch
 from specdec.config import load_study
 from specdec.config.sources import Derived, Random, Source
 from specdec.errors import SpecdecError
+from specdec.models.distilled import save_distilled
 from specdec.models.feature_head import HeadShape, save_head
 from specdec.models.fetch import fetch
-from specdec.models.shapes import is_norm
-from specdec.models.weights import load_architecture
+from specdec.models.shapes import is_norm, split_layer
+from specdec.models.weights import load_architecture, load_weights
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -112,6 +113,37 @@ def random_head(tmp_path_factory: pytest.TempPathFactory) -> ModelFactory:
         folder = tmp_path_factory.mktemp("head")
         ids = torch.tensor(list(vocabulary))
         save_head(folder, target, weights, fused_layers=fused_layers, vocabulary=ids, about={"license": "none"})
+        return folder
+
+    return factory
+
+
+@pytest.fixture(scope="session")
+def disturbed_layers(tmp_path_factory: pytest.TempPathFactory) -> ModelFactory:
+    """``disturbed_layers(target, layers, noise=0.0, vocabulary=range(256), seed=0) -> folder``: a distilled model.
+
+    Untrained: chosen layers of the target, with noise as in ``derived_model``.
+    """
+
+    def factory(
+        target: Path,
+        layers: Sequence[int],
+        noise: float = 0.0,
+        vocabulary: Sequence[int] = range(256),
+        seed: int = 0,
+    ) -> Path:
+        generator = torch.Generator().manual_seed(seed)
+        weights = {}
+        for name, weight in load_weights(target, torch.float32, "cpu").items():
+            place = split_layer(name)
+            for index in (i for i, layer in enumerate(layers) if place is not None and place[0] == layer):
+                given = weight.clone()
+                if given.ndim > 1:
+                    given += noise * given.std() * torch.empty_like(given).normal_(generator=generator)
+                weights[f"model.layers.{index}.{place[1]}"] = given
+        folder = tmp_path_factory.mktemp("distilled")
+        ids = torch.tensor(list(vocabulary))
+        save_distilled(folder, target, weights, layers=layers, vocabulary=ids, about={"license": "none"})
         return folder
 
     return factory

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from specdec.config.arms import Arm
-from specdec.config.sources import Derived, Head
+from specdec.config.sources import Derived, Head, Trained
 
 if TYPE_CHECKING:
     from specdec.config.study import Study
@@ -40,14 +40,17 @@ def _executors(study: "Study") -> None:
 def _models(study: "Study") -> None:
     if "target" not in study.models:
         raise ValueError("models.target: missing; name the model whose output is to be kept")
-    if isinstance(study.models["target"], Head):
-        raise ValueError("models.target: a head drafts for a target; name the model whose output is to be kept")
+    target = study.models["target"]
+    if isinstance(target, Trained):
+        raise ValueError(
+            f"models.target: a {target.called} drafts for a target; name the model whose output is to be kept"
+        )
     for name, source in study.models.items():
         if not isinstance(source, Derived):
             continue
         origin = study.models.get(source.from_model)
-        if origin is None or isinstance(origin, Derived | Head):
-            known = [n for n, s in study.models.items() if not isinstance(s, Derived | Head)]
+        if origin is None or isinstance(origin, Derived | Trained):
+            known = [n for n, s in study.models.items() if not isinstance(s, Derived | Trained)]
             raise ValueError(
                 f"models.{name}.from_model: {source.from_model!r} is not a model of its own; use one of {known}"
             )
@@ -123,8 +126,9 @@ def _arms(study: "Study") -> None:
             for model in arm.models:
                 if model not in models:
                     raise ValueError(f"{section}.{name}.drafter.model: {model!r} is not in models {sorted(models)}")
-                if isinstance(study.models[model], Head):
-                    _head(f"{section}.{name}", arm, study)
+                source = study.models[model]
+                if isinstance(source, Trained):
+                    _trained(f"{section}.{name}", arm, source, study)
         for name, arm in arms.items():
             if arm.branches and (arm.executor or study.engine.executor) == "hf":
                 key = "siblings" if arm.tree is None else "tree"
@@ -148,16 +152,18 @@ def _arms(study: "Study") -> None:
         )
 
 
-def _head(key: str, arm: Arm, study: "Study") -> None:
-    """A feature head reads states that not every part leaves behind."""
+def _trained(key: str, arm: Arm, source: Trained, study: "Study") -> None:
+    """A trained drafter borrows weights, a feature head also states, that not every part has to lend."""
+    reads_states = isinstance(source, Head)
     wrong = {
         "executor": (arm.executor or study.engine.executor) not in ("static", "packed", "native"),
         "ledger": arm.ledger == "lagged",
-        "tree": arm.tree is not None and arm.tree.depth > 2,
+        "tree": reads_states and arm.tree is not None and arm.tree.depth > 2,
     }
     for part, bad in wrong.items():
         if bad:
+            trees = ", in chains or in trees of at most two levels" if reads_states else ""
             raise ValueError(
-                f"{key}.{part}: a feature head drafts on the executor static, packed or native, with the ledger "
-                f"per_round or per_token, in chains or in trees of at most two levels; change {part} or the drafter"
+                f"{key}.{part}: a {source.called} drafts on the executor static, packed or native, with the ledger "
+                f"per_round or per_token{trees}; change {part} or the drafter"
             )

@@ -1,7 +1,7 @@
 """A recipe: how one drafter is trained. Beside the study's parameters, for training is no phase of a study."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -35,6 +35,14 @@ class FeatureHeadDrafter(Section):
 
     kind: Literal["feature_head"]
     fused_layers: list[int]
+    n_vocabulary: int = Field(ge=16)
+
+
+class DistilledDrafter(Section):
+    """A model of its own (``specdec.models.distilled``): begins as these ``layers`` of the target, in this order."""
+
+    kind: Literal["distilled"]
+    layers: list[int] = Field(min_length=1)
     n_vocabulary: int = Field(ge=16)
 
 
@@ -74,7 +82,7 @@ class Recipe(Section):
     """One drafter: its data, its form, its training."""
 
     data: Data
-    drafter: FeatureHeadDrafter
+    drafter: Annotated[FeatureHeadDrafter | DistilledDrafter, Field(discriminator="kind")]
     training: Training
 
     @model_validator(mode="after")
@@ -86,6 +94,15 @@ class Recipe(Section):
                     f"training.stages.{number}: reads {last} shards, but data.n_shards is {self.data.n_shards}; "
                     f"raise that or read fewer"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _depths_differ(self) -> "Recipe":
+        if isinstance(self.drafter, DistilledDrafter) and self.training.depths != 1:
+            raise ValueError(
+                f"training.depths: {self.training.depths} draft steps of a distilled model are all alike on the true "
+                "text (it reads no states); use 1"
+            )
         return self
 
 

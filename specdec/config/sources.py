@@ -1,7 +1,7 @@
 """Where a model comes from: one class per kind. ``positions`` is declared here so that a context
 beyond the model is refused before anything is fetched; the fetch then checks the declaration."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -87,8 +87,22 @@ class Head(Section):
     It is refused if the target's weights are not those that it was trained for. Its licence is in its card.
     """
 
+    called: ClassVar[str] = "feature head"
     kind: Literal["head"]
     path: str
 
 
-Source = Annotated[Hub | Wheel | Local | Random | Derived | Head, Field(discriminator="kind")]
+class Distilled(Section):
+    """A model of a few layers that was distilled from this study's target: a folder as that of a ``head``.
+
+    It reads the tokens alone. It is refused if the target's weights are not those that it was trained for.
+    """
+
+    called: ClassVar[str] = "distilled model"
+    kind: Literal["distilled"]
+    path: str
+
+
+Trained = Head | Distilled
+"""What ``specdec train-drafter`` makes: without its target it is nothing."""
+Source = Annotated[Hub | Wheel | Local | Random | Derived | Head | Distilled, Field(discriminator="kind")]

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from specdec.config.arms import Arm
 from specdec.config.base import ExecutorKind, Section
 from specdec.config.mechanisms import Mechanisms
-from specdec.config.sources import Derived, Head, Source
+from specdec.config.sources import Derived, Source, Trained
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Context = Annotated[int, Field(ge=16, le=1_000_000)]
@@ -178,9 +178,9 @@ class Study(Section):
     report: Report
 
     def positions(self, model: str) -> int:
-        """Positions of a model of the study, following ``derived`` to its origin and ``head`` to the target."""
+        """Positions of a model of the study, following ``derived`` to its origin and what is trained to the target."""
         source = self.models[model]
-        if isinstance(source, Head):
+        if isinstance(source, Trained):
             return self.positions("target")
         return self.positions(source.from_model) if isinstance(source, Derived) else source.positions
 

@@ -12,14 +12,14 @@ from specdec.config.arms import Arm
 from specdec.config.tree import Siblings, Tree
 from specdec.decode import controllers, ledgers, verifiers
 from specdec.decode.acceptance import ForcedAcceptance, GreedyAcceptance, RelaxedAcceptance
-from specdec.decode.drafters.head import HeadDrafter
 from specdec.decode.drafters.hybrid import HybridDrafter
 from specdec.decode.drafters.model import ModelDrafter
+from specdec.decode.drafters.narrow import NarrowDrafter
 from specdec.decode.drafters.ngram import NgramDrafter
 from specdec.decode.drafters.none import NoDrafter
 from specdec.decode.drafters.replay import PaidReplayDrafter, RecordedDrafter, Recorder, ReplayDrafter
 from specdec.decode.drafters.siblings import WithSiblings, likeliest
-from specdec.decode.drafters.tree import BranchingHead, BranchingModel, TreeDrafter
+from specdec.decode.drafters.tree import BranchingModel, BranchingNarrow, TreeDrafter
 from specdec.decode.drafters.weighed import WeighedDrafter
 from specdec.decode.drafters.weighing import Prices
 from specdec.decode.engine import Engine
@@ -31,6 +31,7 @@ from specdec.decode.parts import Acceptance, Controller, Drafter, Ledger, Verifi
 from specdec.decode.trees import TreeAcceptance, TreeVerifier
 from specdec.errors import ModelError
 from specdec.models.branches import TreeExecutor
+from specdec.models.distilled_executor import DistilledExecutor
 from specdec.models.door import Door
 from specdec.models.executor import Executor, PositionFree
 from specdec.models.head_executor import HeadExecutor
@@ -245,15 +246,19 @@ def _drafter(
 
     def model(executor: Executor, source: str) -> Drafter:
         size = (setting.n_extra, setting.chunk)
+        source = "head" if isinstance(executor, HeadExecutor) else source
+        if isinstance(executor, DistilledExecutor):
+            executor = executor.apart()  # engines that decode in turns have prompts of their own
+        narrow = executor if isinstance(executor, HeadExecutor | DistilledExecutor) else None
         if branching.tree is not None:
             part = (
-                BranchingHead(executor, *size, "head")
-                if isinstance(executor, HeadExecutor)
-                else BranchingModel(_branching(executor), *size, source)
+                BranchingModel(_branching(executor), *size, source)
+                if narrow is None
+                else BranchingNarrow(narrow, *size, source)
             )
             return TreeDrafter(part, branching.tree, n_positions, setting.target.device)
-        if isinstance(executor, HeadExecutor):
-            return HeadDrafter(executor, *size, setting.catch_up, "head", tokens, n_positions)
+        if narrow is not None:
+            return NarrowDrafter(narrow, *size, setting.catch_up, source, tokens, n_positions)
         return ModelDrafter(executor, *size, setting.catch_up, source, tokens, n_positions)
 
     match choice:

@@ -7,15 +7,22 @@ import torch
 
 from specdec.config.study import EngineSection
 from specdec.errors import ModelError
+from specdec.models.distilled_executor import DistilledExecutor
 from specdec.models.door import Door
+from specdec.models.drafter_card import DISTILLED_FORM, HEAD_FORM, form_of, is_trained
 from specdec.models.executor import Executor
-from specdec.models.feature_head import is_head
 from specdec.models.head_executor import HeadExecutor
 from specdec.models.open import open_executor, resolve_device, set_threads
 from specdec.models.vocabulary import require_rows, shared_rows
 from specdec.models.weights import load_card
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+TRAINED: dict[str, Callable[[Path, Path, Executor], Executor]] = {
+    HEAD_FORM: HeadExecutor.load,
+    DISTILLED_FORM: DistilledExecutor.load,
+}
+"""``(folder, target's folder, target's executor)`` to a trained drafter's executor, by its form."""
 
 Open = Callable[[str, Path, int, Door], Executor]
 """``(kind, folder, n_vocabulary, door)`` to an executor: a seam for tests."""
@@ -57,7 +64,7 @@ class Loaded:
         key = (kind, name, 0)
         if key not in self._executors:
             folder = self.folder(name)
-            self._executors[key] = self._head(kind, folder) if is_head(folder) else self._model(kind, folder)
+            self._executors[key] = self._trained(kind, folder) if is_trained(folder) else self._model(kind, folder)
         return self._executors[key]
 
     def first_layers(self, kind: str, n_layers: int) -> Executor:
@@ -86,8 +93,8 @@ class Loaded:
         rows = shared_rows(self.folder("target"), folder)
         return self._open(kind, folder, rows, self.door)
 
-    def _head(self, kind: str, folder: Path) -> Executor:
-        return HeadExecutor.load(folder, self.folder("target"), self.executor(kind, "target"))
+    def _trained(self, kind: str, folder: Path) -> Executor:
+        return TRAINED[form_of(folder)](folder, self.folder("target"), self.executor(kind, "target"))
 
     def _open_real(self, kind: str, folder: Path, n_vocabulary: int, door: Door) -> Executor:
         return open_executor(

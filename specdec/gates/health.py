@@ -13,6 +13,7 @@ import torch
 from specdec.gates.real_drafters import DrafterRun, run_drafters
 from specdec.gates.result import Check
 from specdec.gates.subject import Subject
+from specdec.models.distilled_executor import DistilledExecutor
 from specdec.models.executor import Executor, prefill
 from specdec.models.head_executor import HeadExecutor
 from specdec.models.tapped import TappedExecutor
@@ -34,16 +35,19 @@ class _Count:
 def drafter_health(subject: Subject, runs: list[DrafterRun]) -> Check:
     """Compare drafted tokens and acceptance with the drafter's own teacher-forced choices; warns, never fails."""
     name = "drafter health"
-    runs = [run for run in runs if run.drafter in {**subject.models, **subject.heads}]
+    runs = [run for run in runs if run.drafter in {**subject.models, **subject.trained}]
     if not runs:
         return Check(name, "skipped", "the study has no model that drafts", {})
     count = _Count()
     for run in runs:
-        if run.drafter in subject.heads:
+        drafter = {**subject.models, **subject.trained}[run.drafter]
+        if isinstance(drafter, HeadExecutor):
             # behind its first token a head drafts from its own states, which no teacher-forced pass has
             _compare(run, head_choices(subject, run), count, deepest=1)
+        elif isinstance(drafter, DistilledExecutor):
+            _compare(run, distilled_choices(drafter, run, subject.chunk), count)
         else:
-            _compare(run, paper_choices(subject.models[run.drafter], run, subject.chunk), count)
+            _compare(run, paper_choices(drafter, run, subject.chunk), count)
     if not count.n:
         return Check(name, "skipped", "no drafted token was reached", {})
     due = count.due / count.n
@@ -76,9 +80,17 @@ def paper_choices(executor: Executor, run: DrafterRun, chunk: int) -> list[int]:
     return [*first.tolist(), *rest.tolist()]
 
 
+def distilled_choices(distilled: DistilledExecutor, run: DrafterRun, chunk: int) -> list[int]:
+    """The same for a distilled model, whose logits have columns of its own."""
+    distilled = distilled.apart()
+    distilled.draft_from(run.prompt.ids)
+    columns = torch.tensor(paper_choices(distilled, run, chunk), device=distilled.device)
+    return distilled.token_ids(columns).tolist()
+
+
 def head_choices(subject: Subject, run: DrafterRun) -> list[int]:
     """The same for a feature head, over the states of one teacher-forced pass of the target."""
-    head = subject.heads[run.drafter]
+    head = subject.trained[run.drafter]
     assert isinstance(head, HeadExecutor)
     target = TappedExecutor(subject.target, head.shape.layers)
     head = head.reading(target)

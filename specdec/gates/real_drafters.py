@@ -17,7 +17,7 @@ from specdec.gates.subject import Generation, Subject, Text, generate, reference
 
 DRAFTERS: dict[str, Callable[[Subject], list[list[dict[str, Any]]]]] = {
     "model": lambda subject: [
-        [{"kind": "model", "model": name}] for name in (*subject.drafters, *sorted(subject.heads))
+        [{"kind": "model", "model": name}] for name in (*subject.drafters, *sorted(subject.trained))
     ],
     "ngram": lambda subject: [
         [

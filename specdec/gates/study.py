@@ -8,7 +8,7 @@ from specdec.config.study import EngineSection, Gates
 from specdec.decode.loaded import Loaded
 from specdec.errors import ModelError
 from specdec.gates.subject import Subject, Text
-from specdec.models.feature_head import is_head
+from specdec.models.drafter_card import is_trained
 from specdec.models.weights import CARD
 from specdec.prompts.rows import Prompt, read_prompts, select
 
@@ -36,22 +36,22 @@ class Bench:
 
     @property
     def names(self) -> list[str]:
-        """The study's language models, the target first (a feature head is none: it cannot run by itself).
+        """The study's language models, the target first (a trained drafter is none: it cannot run by itself).
 
         Raises
         ------
         ModelError
             If the target is not there.
         """
-        found = sorted(path.parent.name for path in self.models.glob(f"*/{CARD}") if not is_head(path.parent))
+        found = sorted(path.parent.name for path in self.models.glob(f"*/{CARD}") if not is_trained(path.parent))
         if "target" not in found:
             raise ModelError(f"{self.models}: holds no target/{CARD}; fetch the models first (`snakemake fetch`)")
         return ["target", *(name for name in found if name != "target")]
 
     @property
-    def heads(self) -> list[str]:
-        """The study's feature heads."""
-        return sorted(path.parent.name for path in self.models.glob(f"*/{CARD}") if is_head(path.parent))
+    def trained(self) -> list[str]:
+        """The study's trained drafters: feature heads and distilled models."""
+        return sorted(path.parent.name for path in self.models.glob(f"*/{CARD}") if is_trained(path.parent))
 
     def rows(self) -> list[Prompt]:
         """The prompts of the gates' families at the gates' context."""
@@ -71,7 +71,7 @@ class Bench:
         loaded = self.loaded("float32")
         return Subject(
             models={name: loaded.executor(self.engine.executor, name) for name in self.names},
-            heads={name: loaded.executor(self.engine.executor, name) for name in self.heads},
+            trained={name: loaded.executor(self.engine.executor, name) for name in self.trained},
             prompts=self.texts(),
             ks=tuple(self.gates.ks),
             new_tokens=self.gates.new_tokens,

@@ -69,8 +69,8 @@ class Subject:
         Draft lengths.
     twin : str
         Model that drafts where drafter = target is asked for; a control names a faulty copy of the target.
-    heads : mapping
-        Feature heads of the target by name: they draft, but cannot run by themselves.
+    trained : mapping
+        Feature heads and distilled models of the target by name: they draft, but cannot run by themselves.
     plant : callable
         Applied to every engine before it is checked and run (a control puts its fault here).
     """
@@ -82,7 +82,7 @@ class Subject:
     eos_ids: frozenset[int] = frozenset()
     chunk: int = 2048
     twin: str = "target"
-    heads: Mapping[str, Executor] = field(default_factory=dict)
+    trained: Mapping[str, Executor] = field(default_factory=dict)
     plant: Callable[[Engine], Engine] = field(default=lambda engine: engine)
     known: dict[Any, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
     """Target-only texts that were decoded already, by everything that they depend on."""
@@ -105,7 +105,9 @@ class Subject:
     def engine(self, arm: Arm, change: Callable[[Engine], Engine] = lambda engine: engine) -> Engine:
         """An arm's engine: ``change`` puts in a check's own parts, ``plant`` the fault, ``checked`` the contracts."""
         limits = Limits(self.new_tokens, self.target.n_positions, self.eos_ids)
-        setting = Setting(OpenModels({**self.models, **self.heads}), self.target.kind, limits, self.chunk, arm.catch_up)
+        setting = Setting(
+            OpenModels({**self.models, **self.trained}), self.target.kind, limits, self.chunk, arm.catch_up
+        )
         return checked(self.plant(change(build(arm, setting))))
 
     def without_eos(self) -> "Subject":

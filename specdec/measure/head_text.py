@@ -2,19 +2,17 @@
 
 Live, the target knows the states of the text so far and no more. Here it knows all of them: what a chain may read is
 cut at the place where it begins, and behind it the head goes on with its own states, as live. Logits are spread over
-the whole vocabulary, so that whoever records chains of a model records those of a head.
+the whole vocabulary (``specdec.measure.spread``).
 """
 
 from collections.abc import Sequence
 
 import torch
 
+from specdec.measure.spread import spread
 from specdec.models.executor import Cache, Executor, prefill
 from specdec.models.head_executor import HeadCache, HeadExecutor
 from specdec.models.tapped import TappedExecutor
-
-UNDRAFTABLE = -1.0e9
-"""Logit of an id that the head cannot draft: no probability, but finite, as entropy multiplies by it."""
 
 
 class ChainCache(HeadCache):
@@ -61,7 +59,4 @@ class HeadOverText:
 
     def forward(self, ids: torch.Tensor, position: int, cache: Cache, last_only: bool = False) -> torch.Tensor:
         """The head's logits over the target's vocabulary: ``[q, V]``, or ``[1, V]`` with ``last_only``."""
-        narrow = self._head.forward(ids, position, cache, last_only)
-        logits = narrow.new_full((narrow.shape[0], self.n_vocabulary), UNDRAFTABLE)
-        logits[:, self._head.vocabulary] = narrow
-        return logits
+        return spread(self._head.forward(ids, position, cache, last_only), self._head, self.n_vocabulary)

@@ -22,6 +22,8 @@ from specdec.decode.signals import entropy, margin, top_probability
 from specdec.errors import ModelError
 from specdec.measure.head_text import HeadOverText
 from specdec.measure.process import say
+from specdec.measure.spread import SpreadDistilled
+from specdec.models.distilled_executor import DistilledExecutor
 from specdec.models.executor import Executor, prefill
 from specdec.models.head_executor import HeadExecutor
 from specdec.prompts.rows import Prompt, read_prompts
@@ -120,6 +122,8 @@ def observe(
     target = loaded.executor(engine.executor, "target")
     if isinstance(drafter, HeadExecutor):
         drafter = HeadOverText(drafter, target, prompt, text.tokens, engine.prefill_chunk)
+    elif isinstance(drafter, DistilledExecutor):
+        drafter = SpreadDistilled(drafter, prompt, target.n_vocabulary)
     rows: list[dict[str, Any]] = []
     for position, chain in enumerate(chains(drafter, prompt, text.tokens, observations.k_max, engine.prefill_chunk)):
         reached = True

@@ -18,21 +18,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
-from specdec.errors import ModelError
 from specdec.models.architecture import Architecture
+from specdec.models.drafter_card import (
+    HEAD_FORM,
+    Shapes,
+    read_drafter_card,
+    read_tensors,
+    require_shapes,
+    write_drafter,
+)
 from specdec.models.shapes import split_layer, tensor_shapes
-from specdec.models.weights import SINGLE, load_architecture, load_card
-from specdec.storage import read_json, replacing, write_json
+from specdec.models.weights import load_architecture
 
-HEAD_CARD = "card.json"
-HEAD_KIND = "feature_head"
-SCHEMA_VERSION = 1
 JOIN = "join.weight"
 FUSE = "fuse.weight"
-VOCABULARY = "vocabulary"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class HeadShape:
         return replace(self.architecture, n_layers=1, tied_head=False)
 
     @property
-    def tensors(self) -> dict[str, tuple[int, ...]]:
+    def tensors(self) -> Shapes:
         """Name -> shape of every weight; the layer's are named as in transformers, linears are ``[out, in]``.
 
         ``join.weight`` takes ``[embedding, state]``, each divided by its root mean square. ``fuse.weight`` maps the
@@ -100,24 +100,9 @@ def save_head(
     shape = HeadShape(load_architecture(target), tuple(fused_layers))
     tensors = {name: tensor.detach().to("cpu", torch.bfloat16).contiguous() for name, tensor in weights.items()}
     _check(tensors, vocabulary, shape, str(folder))
-    tensors[VOCABULARY] = vocabulary.to("cpu", torch.int32).contiguous()
-    with replacing(Path(folder) / SINGLE) as temporary:
-        save_file(tensors, temporary, metadata={"format": "pt"})
-    card = {
-        **about,
-        "schema_version": SCHEMA_VERSION,
-        "kind": HEAD_KIND,
-        "target_sha256": load_card(target)["weights_sha256"],
-        "fused_layers": list(shape.fused_layers),
-        "n_vocabulary": len(vocabulary),
-        "n_parameters": sum(tensor.numel() for name, tensor in tensors.items() if name != VOCABULARY),
-    }
-    write_json(Path(folder) / HEAD_CARD, card)
-
-
-def is_head(folder: Path) -> bool:
-    """Whether a folder holds a feature head, not a model of its own."""
-    return (Path(folder) / HEAD_CARD).is_file()
+    n_parameters = sum(tensor.numel() for tensor in tensors.values())
+    told = about | {"fused_layers": list(shape.fused_layers), "n_parameters": n_parameters}
+    write_drafter(folder, target, HEAD_FORM, tensors, vocabulary, told)
 
 
 def load_head(folder: Path, target: Path) -> HeadFile:
@@ -128,38 +113,12 @@ def load_head(folder: Path, target: Path) -> HeadFile:
     ModelError
         If the folder holds no head, the head was made for other weights, or its tensors do not fit.
     """
-    folder = Path(folder)
-    if not is_head(folder):
-        raise ModelError(f"{folder / HEAD_CARD}: not found; name a folder that `specdec train-drafter` wrote")
-    card = read_json(folder / HEAD_CARD)
-    if card.get("kind") != HEAD_KIND:
-        raise ModelError(f"{folder / HEAD_CARD}: kind {card.get('kind')!r} is not {HEAD_KIND}; name another folder")
-    made_for, given = card.get("target_sha256"), load_card(target)["weights_sha256"]
-    if made_for != given:
-        raise ModelError(
-            f"{folder}: this head was trained for weights {made_for}, but the target in {target} has {given}; "
-            "use that target or train a head for this one (`specdec train-drafter`)"
-        )
+    card = read_drafter_card(folder, target, HEAD_FORM)
     shape = HeadShape(load_architecture(target), tuple(card["fused_layers"]))
-    try:
-        weights = load_file(folder / SINGLE)
-    except (SafetensorError, OSError) as error:
-        raise ModelError(f"{folder / SINGLE}: not a whole safetensors file ({error}); copy the folder again") from None
-    vocabulary = weights.pop(VOCABULARY, torch.empty(0)).to(torch.int64)
+    weights, vocabulary = read_tensors(folder)
     _check(weights, vocabulary, shape, str(folder))
     return HeadFile(shape, weights, vocabulary, card)
 
 
 def _check(weights: dict[str, torch.Tensor], vocabulary: torch.Tensor, shape: HeadShape, origin: str) -> None:
-    expected = shape.tensors
-    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    for name in sorted(expected.keys() | found.keys()):
-        if expected.get(name) != found.get(name):
-            raise ModelError(
-                f"{origin}: {name} has shape {found.get(name)} where a head of this target has {expected.get(name)}; "
-                "train it again (`specdec train-drafter`)"
-            )
-    rows = shape.architecture.n_vocabulary
-    ids: torch.Tensor = torch.unique(vocabulary)
-    if vocabulary.ndim != 1 or not 0 < len(ids) == len(vocabulary) or not 0 <= int(ids[0]) <= int(ids[-1]) < rows:
-        raise ModelError(f"{origin}: {VOCABULARY} is no list of different ids below {rows}; train the head again")
+    require_shapes(weights, shape.tensors, vocabulary, shape.architecture.n_vocabulary, origin, HEAD_FORM)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from specdec.config import Study
 from specdec.config.mechanisms import APART, LADDER, MECHANISMS
-from specdec.config.sources import Derived, Head, Local
+from specdec.config.sources import Derived, Local, Trained
 from specdec.config.study import Builtin
 from specdec.pipeline.table import PHASES
 
@@ -95,16 +95,16 @@ class Layout:
         return [f"results/models/{name}/model.json" for name in sorted(self.study.models if names is None else names)]
 
     def bases(self, name: str) -> list[str]:
-        """Names of the models that a model is made from or for: one for a derived model or a head, else none."""
+        """Names of the models that a model is made from or for: one if it is derived or trained, else none."""
         source = self.study.models[name]
-        if isinstance(source, Head):
+        if isinstance(source, Trained):
             return ["target"]
         return [source.from_model] if isinstance(source, Derived) else []
 
     def source_files(self, name: str) -> list[str]:
-        """Files outside ``results/`` that a model is read from (kinds ``local`` and ``head``)."""
+        """Files outside ``results/`` that a model is read from (kinds ``local``, ``head``, ``distilled``)."""
         source = self.study.models[name]
-        if not isinstance(source, Local | Head):
+        if not isinstance(source, Local | Trained):
             return []
         return sorted(str(path) for end in ("*.json", "*.safetensors") for path in Path(source.path).glob(end))
 

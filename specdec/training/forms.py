@@ -1,16 +1,21 @@
 """The two forms of a trained drafter, as the fitting loop sees them: weights, and states at each depth of a chain."""
 
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
 
-from specdec.config.recipe import FeatureHeadDrafter
+from specdec.config.recipe import DistilledDrafter, FeatureHeadDrafter
+from specdec.errors import ConfigError
 from specdec.models.architecture import Architecture
+from specdec.models.distilled import DistilledShape, as_stored, load_distilled, save_distilled
+from specdec.models.distilled_on_texts import states_over
 from specdec.models.feature_head import FUSE, JOIN, HeadShape, load_head, save_head
-from specdec.models.head_unroll import Weights, unit, unroll
+from specdec.models.head_unroll import unroll
+from specdec.models.layer_on_texts import Weights, unit
 from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD, split_layer
 from specdec.models.weights import load_architecture, load_weights
 from specdec.training.examples import Examples
@@ -42,7 +47,7 @@ class Form(Protocol):
     weights : dict
         Float32, by name; what is fitted.
     layers : tuple of int
-        Layers of the target whose states it reads.
+        Layers of the target whose states are read: by the drafter, and the last one's by the loss.
     frozen : Frozen
         What it borrows from the target.
     """
@@ -109,5 +114,53 @@ class FeatureHeadForm:
         return load_head(folder, target).card
 
 
-FORMS: dict[str, Callable[..., Form]] = {"feature_head": FeatureHeadForm.begin}
+class DistilledForm:
+    """A few decoder layers over the tokens."""
+
+    def __init__(self, shape: DistilledShape, weights: Weights, frozen: Frozen) -> None:
+        self.shape = shape
+        self.weights = weights
+        self.layers: tuple[int, ...] = (shape.architecture.n_layers - 1,)
+        self.frozen = frozen
+
+    @classmethod
+    def begin(cls, drafter: DistilledDrafter, target: Path, device: torch.device, seed: int) -> "DistilledForm":
+        """Untrained: the chosen layers of the target; nothing is drawn, so ``seed`` changes nothing.
+
+        Raises
+        ------
+        ConfigError
+            If the target lacks one of the layers.
+        """
+        shape = DistilledShape(load_architecture(target), tuple(drafter.layers))
+        n_layers = shape.architecture.n_layers
+        for layer in shape.layers:
+            if not 0 <= layer < n_layers:
+                raise ConfigError(f"drafter.layers: {target} has no layer {layer}; use some of 0 to {n_layers - 1}")
+        given = load_weights(target, torch.float32, device)
+        weights = {}
+        for name in shape.tensors:
+            place = split_layer(name)
+            assert place is not None
+            weights[name] = given[f"model.layers.{shape.layers[place[0]]}.{place[1]}"].clone()
+        return cls(shape, weights, Frozen(given, shape.architecture))
+
+    def states(self, examples: Examples, n_depths: int) -> Iterator[torch.Tensor]:
+        """See the protocol; the same tensor at every depth (``specdec.models.distilled_on_texts`` says why)."""
+        embedded = F.embedding(examples.tokens[:, :-1], self.frozen.embedding)
+        # row i of the examples predicts from token i + 1 (``specdec.training.examples``)
+        states = states_over(self.weights, self.shape.decoder, embedded, examples.n_context + 1)
+        yield from repeat(states, n_depths)
+
+    def round(self) -> None:
+        """See the protocol."""
+        self.weights = as_stored(self.weights)
+
+    def save(self, folder: Path, target: Path, vocabulary: torch.Tensor, about: dict[str, Any]) -> dict[str, Any]:
+        """See the protocol."""
+        save_distilled(folder, target, self.weights, layers=self.shape.layers, vocabulary=vocabulary, about=about)
+        return load_distilled(folder, target).card
+
+
+FORMS: dict[str, Callable[..., Form]] = {"feature_head": FeatureHeadForm.begin, "distilled": DistilledForm.begin}
 """``(drafter, target, device, seed) -> Form`` by the recipe's kind."""

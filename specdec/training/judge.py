@@ -58,11 +58,14 @@ def _add(
 ) -> None:
     ids = union(vocabulary, examples.prompt_ids)
     rows, forbidden = form.frozen.rows(ids), ~_allowed(examples, vocabulary, ids)
-    right = [
-        ids[form.frozen.logits(states, rows).masked_fill(forbidden[:, None], float("-inf")).argmax(-1)]
-        == examples.wanted
-        for states in form.states(examples, N_DEPTHS)
-    ]
+    right: list[torch.Tensor] = []
+    before = None
+    for states in form.states(examples, N_DEPTHS):
+        if states is not before:
+            logits = form.frozen.logits(states, rows).masked_fill(forbidden[:, None], float("-inf"))
+            hits = ids[logits.argmax(-1)] == examples.wanted
+        right.append(hits)  # those of the depth before where the states are, as a distilled model's
+        before = states
     for index, family in enumerate(families):
         one = Acceptance()
         one.count([hits[index : index + 1] for hits in right], examples.counts[index : index + 1])

@@ -7,7 +7,7 @@ from learned_head import learned_head
 from tiny_pair import TinyPair, acceptance, prompt_of
 
 from specdec.decode.assemble import VERIFIERS
-from specdec.decode.drafters.head import HeadDrafter
+from specdec.decode.drafters.narrow import NarrowDrafter
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
 from specdec.gates import health
@@ -112,7 +112,7 @@ def subject(pair, plant=lambda engine: engine):
     models = {"target": pair.loaded.executor("static", "target")}
     heads = {"head": pair.loaded.executor("static", "head")}
     texts = tuple(Text(str(i), tuple(prompt)) for i, prompt in enumerate(PROMPTS))
-    return Subject(models, texts, (1, 3), 32, heads=heads, plant=plant)
+    return Subject(models, texts, (1, 3), 32, trained=heads, plant=plant)
 
 
 def test_the_health_gate_finds_the_drafts_of_a_teacher_forced_pass(pair):
@@ -128,7 +128,7 @@ def test_the_health_gate_sees_a_head_that_reads_the_states_of_the_token_before(p
 
     def late(engine):
         drafter = getattr(engine.drafter, "inner", None)  # around it is what records the drafts
-        if isinstance(drafter, HeadDrafter):
+        if isinstance(drafter, NarrowDrafter):
             drafter.executor = drafter._model = drafter.executor.reading(Shifted(drafter.executor._states))
         return engine
 

@@ -9,8 +9,9 @@ import torch
 
 from specdec.errors import ModelError
 from specdec.models.door import Door
+from specdec.models.drafter_card import DRAFTER_CARD
 from specdec.models.executor import prefill
-from specdec.models.feature_head import HEAD_CARD, load_head
+from specdec.models.feature_head import load_head
 from specdec.models.head_executor import HeadExecutor
 from specdec.models.head_unroll import unroll
 from specdec.models.network import logits
@@ -137,7 +138,7 @@ def test_a_head_made_for_other_weights_is_refused(tiny_model, random_head):
 def test_one_flipped_digit_of_the_hash_is_refused(tiny_model, random_head, tmp_path):
     target = tiny_model()
     shutil.copytree(random_head(target), tmp_path / "head")
-    path = tmp_path / "head" / HEAD_CARD
+    path = tmp_path / "head" / DRAFTER_CARD
     card = json.loads(path.read_text())
     card["target_sha256"] = card["target_sha256"][:-1] + ("0" if card["target_sha256"][-1] != "0" else "1")
     path.write_text(json.dumps(card))
@@ -148,8 +149,8 @@ def test_one_flipped_digit_of_the_hash_is_refused(tiny_model, random_head, tmp_p
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda folder: (folder / HEAD_CARD).unlink(), "not found"),
-        (lambda folder: (folder / HEAD_CARD).write_text('{"kind": "other"}'), "kind 'other' is not feature_head"),
+        (lambda folder: (folder / DRAFTER_CARD).unlink(), "not found"),
+        (lambda folder: (folder / DRAFTER_CARD).write_text('{"kind": "other"}'), "kind 'other' is not feature_head"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"torn"), "not a whole safetensors file"),
     ],
 )

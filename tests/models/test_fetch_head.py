@@ -1,4 +1,4 @@
-"""A feature head as a model of the study: fetched with a card, refused for other weights, opened by its name."""
+"""A trained drafter as a model of the study: fetched with a card, refused for other weights, opened by its name."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from engine_sections import engine_section
 
-from specdec.config.sources import Head
+from specdec.config.sources import Distilled, Head
 from specdec.decode.loaded import Loaded
 from specdec.errors import ModelError
+from specdec.models.distilled_executor import DistilledExecutor
 from specdec.models.fetch import fetch
 from specdec.models.head_executor import HeadExecutor
 from specdec.models.weights import load_architecture
@@ -68,3 +69,40 @@ def test_a_path_without_a_head_is_named(tiny_model, tmp_path):
     missing = Path(tmp_path / "nowhere")
     with pytest.raises(ModelError, match=r"nowhere/card\.json: not found; name a folder that"):
         fetch("head", source(missing), tmp_path / "head", base=tiny_model(), downloads=tmp_path)
+
+
+@pytest.fixture
+def fetched_layers(tiny_model, disturbed_layers, tmp_path):
+    target = tiny_model(layers=3)
+    folder = tmp_path / "models" / "small"
+    drafter = Distilled(kind="distilled", path=str(disturbed_layers(target, (0, 2))))
+    return target, folder, fetch("small", drafter, folder, base=target, downloads=tmp_path)
+
+
+def test_a_distilled_model_has_a_card_and_a_shape_of_its_own(fetched_layers):
+    target, folder, card = fetched_layers
+    assert card["base"]["weights_sha256"] == json.loads((target / "model.json").read_text())["weights_sha256"]
+    assert (card["kind"], card["n_layers"], card["n_vocabulary"], card["dtype"]) == ("distilled", 2, 256, "int8")
+    shape = load_architecture(folder)
+    assert (shape.n_layers, shape.n_vocabulary, shape.tied_head) == (2, 256, False)
+
+
+def test_a_distilled_model_is_opened_by_its_name(fetched_layers):
+    target, folder, _ = fetched_layers
+    loaded = Loaded({"target": target, "small": folder}, engine_section())
+    assert isinstance(loaded.executor("static", "small"), DistilledExecutor)
+
+
+def test_a_head_is_no_distilled_model(tiny_model, random_head, tmp_path):
+    """Planted fault: the folder of the other form."""
+    target = tiny_model()
+    drafter = Distilled(kind="distilled", path=str(random_head(target)))
+    with pytest.raises(ModelError, match="kind 'feature_head' is not distilled; name another folder"):
+        fetch("small", drafter, tmp_path / "small", base=target, downloads=tmp_path)
+
+
+def test_a_distilled_model_of_other_weights_leaves_no_folder(tiny_model, disturbed_layers, tmp_path):
+    drafter = Distilled(kind="distilled", path=str(disturbed_layers(tiny_model(seed=0), (0,))))
+    with pytest.raises(ModelError, match=r"this distilled model was trained for weights [0-9a-f]{64}, but the target"):
+        fetch("small", drafter, tmp_path / "models" / "small", base=tiny_model(seed=5), downloads=tmp_path)
+    assert not (tmp_path / "models" / "small").exists()

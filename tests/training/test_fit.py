@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 from specdec.cli import main
 from specdec.config.recipe import Stage, load_recipe
 from specdec.errors import SpecdecError
+from specdec.models.distilled import load_distilled
 from specdec.models.feature_head import HeadShape, load_head
 from specdec.models.head_unroll import unroll
 from specdec.models.weights import load_architecture
@@ -17,6 +18,7 @@ from specdec.training.acceptance import Acceptance, pooled, standard_errors
 from specdec.training.examples import load, schedule
 from specdec.training.fit import fit, loss_of, rate
 from specdec.training.forms import FORMS
+from specdec.training.judge import judge
 from specdec.training.progress import Progress
 from specdec.training.run import train_drafter, write_data
 from specdec.training.vocabulary import most_frequent, within
@@ -60,6 +62,12 @@ def recipe_values(**training):
         }
         | training,
     }
+
+
+def distilled_values(layers=(0, 2), **training):
+    values = recipe_values(depths=1, **training)
+    values["drafter"] = {"kind": "distilled", "layers": list(layers), "n_vocabulary": 200}
+    return values
 
 
 @pytest.fixture
@@ -139,22 +147,25 @@ def test_context_rows_change_no_state(target, random_head):
         torch.testing.assert_close(cut[:, depth:], full[:, 6 + depth :], rtol=1e-5, atol=1e-5)
 
 
-def test_the_loss_falls_on_the_texts_it_is_fitted_to(target, work, write_recipe, tmp_path):
-    recipe = load_recipe(write_recipe(recipe_values(stages=[stage(visits=1200)], evaluate_every=100)))
+@pytest.mark.parametrize(("values", "share"), [(recipe_values, 0.9), (distilled_values, 0.95)])
+def test_the_loss_falls_on_the_texts_it_is_fitted_to(target, work, write_recipe, tmp_path, values, share):
+    recipe = load_recipe(write_recipe(values(stages=[stage(visits=1200)], evaluate_every=100)))
     shards = write_data(recipe, target, work, CPU, quiet)
     seen = [shard for shard in shards if shard.kind == "seen"]
-    form = FORMS["feature_head"](recipe.drafter, target, CPU, 1)
+    form = FORMS[recipe.drafter.kind](recipe.drafter, target, CPU, 1)
     vocabulary = most_frequent(seen, 200, 320)
     examples = load(next(schedule(seen, 2, 1)), form.layers, CPU)
     before = float(loss_of(form, examples, recipe.training, vocabulary).detach())
     training = recipe.training
     fit(form, training, training.stages[0], Progress(), vocabulary, seen, seen, tmp_path, quiet, CPU)
-    # most of what is left is the entropy of the target itself, which no drafter can take away
-    assert float(loss_of(form, examples, recipe.training, vocabulary)) < 0.9 * before
+    # most of what is left is the entropy of the target itself, which no drafter can take away; the target's own
+    # layers begin nearer to it
+    assert float(loss_of(form, examples, recipe.training, vocabulary)) < share * before
 
 
-def test_an_interrupted_training_ends_like_an_uninterrupted_one(target, work, write_recipe, tmp_path):
-    recipe = load_recipe(write_recipe(recipe_values()))
+@pytest.mark.parametrize("values", [recipe_values, distilled_values])
+def test_an_interrupted_training_ends_like_an_uninterrupted_one(target, work, write_recipe, tmp_path, values):
+    recipe = load_recipe(write_recipe(values()))
     whole = train_drafter(recipe, target, work, tmp_path / "whole", CPU, quiet)
 
     class Interrupted(Exception):
@@ -238,6 +249,61 @@ def test_a_head_for_other_weights_is_refused(target, tiny_model, write_recipe, t
     (tmp_path / "head" / "card.json").write_text(json.dumps(card))
     with pytest.raises(SpecdecError, match="trained for weights"):
         load_head(tmp_path / "head", target)
+
+
+def test_all_layers_of_the_target_begin_as_the_target(target, work, write_recipe):
+    """Rows and positions: what is judged before any step agrees with the texts wherever it may draft their tokens."""
+    recipe = load_recipe(write_recipe(distilled_values((0, 1, 2))))
+    unseen = [shard for shard in write_data(recipe, target, work, CPU, quiet) if shard.kind == "unseen"]
+    form = FORMS["distilled"](recipe.drafter, target, CPU, 1)
+    summary = judge(form, torch.arange(259), unseen, 2, CPU).summary()
+    assert summary["coverage"] == 1.0
+    # stored texts are greedy there, and both forwards are float32
+    assert summary["acceptance_by_depth"] == [1.0] * 5
+    # planted fault: the same layers in another order are another model
+    form.weights |= {
+        name: form.weights[name.replace("layers.0.", "layers.1.")] for name in form.weights if "layers.0." in name
+    }
+    assert judge(form, torch.arange(259), unseen, 2, CPU).summary()["acceptance_by_depth"][0] < 0.9
+
+
+def test_a_distilled_model_is_the_same_at_every_depth(target, work, write_recipe):
+    """Its state follows from the tokens up to a row: a chain that is accepted reads the text's own."""
+    recipe = load_recipe(write_recipe(distilled_values()))
+    seen = [shard for shard in write_data(recipe, target, work, CPU, quiet) if shard.kind == "seen"]
+    form = FORMS["distilled"](recipe.drafter, target, CPU, 1)
+    examples = load(next(schedule(seen, 2, 1)), form.layers, CPU)
+    first, *deeper = form.states(examples, 4)
+    assert first.shape[:2] == examples.wanted.shape
+    assert all(states is first for states in deeper)
+    # planted fault: a head's states differ from depth to depth
+    head = FORMS["feature_head"](load_recipe(write_recipe(recipe_values())).drafter, target, CPU, 1)
+    states = list(head.states(load(next(schedule(seen, 2, 1)), head.layers, CPU), 2))
+    assert not torch.allclose(states[0][:, 1:], states[1][:, 1:])
+
+
+def test_the_verb_trains_a_tiny_distilled_model_end_to_end(target, write_recipe, tmp_path, capsys):
+    recipe = write_recipe(distilled_values())
+    arguments = ["train-drafter", str(recipe), "--smoke", "--target", str(target), "--device", "cpu"]
+    assert main([*arguments, "--work", str(tmp_path / "work"), "--out", str(tmp_path / "small")]) == 0
+    assert "acceptance by depth" in capsys.readouterr().err
+    loaded = load_distilled(tmp_path / "small", target)
+    assert loaded.shape.layers == (0, 2)
+    assert loaded.card["recipe"]["drafter"]["layers"] == [0, 2]
+    assert len(loaded.card["acceptance"]["unseen"]["acceptance_by_depth"]) == 5
+
+
+def test_draft_steps_of_a_distilled_model_are_not_unrolled(write_recipe):
+    values = distilled_values()
+    values["training"]["depths"] = 3
+    with pytest.raises(SpecdecError, match=r"training\.depths: 3 draft steps of a distilled model are all alike"):
+        load_recipe(write_recipe(values))
+
+
+def test_a_layer_that_the_target_lacks_is_one_sentence(target, work, write_recipe, tmp_path):
+    recipe = load_recipe(write_recipe(distilled_values((0, 3))))
+    with pytest.raises(SpecdecError, match=r"drafter\.layers: .* has no layer 3; use some of 0 to 2"):
+        train_drafter(recipe, target, work, tmp_path / "small", CPU, quiet)
 
 
 def test_a_misspelt_key_is_one_sentence(write_recipe):

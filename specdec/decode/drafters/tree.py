@@ -17,7 +17,7 @@ from specdec.decode.model_part import HostModelPart
 from specdec.decode.parts import ChainRule, Draft, Tally
 from specdec.decode.tree_layout import block_ancestors
 from specdec.models.branches import Branches, BranchingExecutor
-from specdec.models.head_executor import HeadExecutor
+from specdec.models.draft_vocabulary import NarrowExecutor
 
 
 class Branching(Protocol):
@@ -135,22 +135,26 @@ class BranchingModel(HostModelPart):
         self.held.rollback(min(self.held.length, self.n_true))
 
 
-class BranchingHead(BranchingModel):
-    """A feature head's likeliest continuations, over its own vocabulary and the prompt's tokens."""
+class NarrowBranchingExecutor(NarrowExecutor, BranchingExecutor, Protocol):
+    """A trained drafter's executor: it runs blocks that branch, over a vocabulary of its own."""
 
-    executor: HeadExecutor
+
+class BranchingNarrow(BranchingModel):
+    """A trained drafter's likeliest continuations, over its own vocabulary and the prompt's tokens."""
+
+    executor: NarrowBranchingExecutor
 
     def begin(self, committed: Committed) -> None:
-        """Let the prompt's tokens be drafted; prefill the head's cache with the target's states."""
+        """Let the prompt's tokens be drafted; prefill the cache (a head's with the target's states)."""
         self.executor.draft_from(committed.ids)
         super().begin(committed)
 
     def sprout(self, committed: Committed, width: int) -> torch.Tensor:
-        """Columns of the head's logits as token ids."""
+        """Columns of the logits as token ids."""
         return self.executor.token_ids(super().sprout(committed, width))
 
     def grow(self, nodes: torch.Tensor, position: int, branches: Branches, width: int) -> torch.Tensor:
-        """Columns of the head's logits as token ids."""
+        """Columns of the logits as token ids."""
         return self.executor.token_ids(super().grow(nodes, position, branches, width))
 
 

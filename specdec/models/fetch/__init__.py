@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from specdec.config.sources import Source
-from specdec.models.fetch import derived, head, hub, local, random, wheel
+from specdec.models.fetch import derived, hub, local, random, trained, wheel
 from specdec.models.fetch.card import Origin
 from specdec.models.fetch.finish import finish
 from specdec.models.fetch.whole import whole_folder
@@ -31,7 +31,8 @@ _MAKE: dict[str, Callable[..., dict[str, Any]]] = {
     "local": partial(_filled, local.fill),
     "random": partial(_filled, random.fill),
     "derived": partial(_filled, derived.fill),
-    "head": head.make,
+    "head": trained.make,
+    "distilled": trained.make,
 }
 
 
@@ -47,7 +48,8 @@ def fetch(name: str, source: Source, folder: Path, *, base: Path | None = None, 
     folder : Path
         Where the model is to lie; an older model there is replaced, only when the new one is whole.
     base : Path, optional
-        Folder of the fetched model that a ``derived`` one is cut from, or of the target that a ``head`` was made for.
+        Folder of the fetched model that a ``derived`` one is cut from, or of the target that a ``head`` or a
+        ``distilled`` one was made for.
     downloads : Path
         Where downloaded packages are kept (and looked for first, so that no network is needed twice).
 

@@ -1,35 +1,41 @@
-"""A feature head of the target: its two files and a card like any model's, so that later phases depend on it alike."""
+"""A trained drafter of the target: its two files and a card like any model's.
+
+So that later phases depend on it as on any model.
+"""
 
 import shutil
 from pathlib import Path
 from typing import Any
 
-from specdec.config.sources import Head
+from specdec.config.sources import Head, Trained
 from specdec.errors import ModelError
-from specdec.models.feature_head import HEAD_CARD, load_head
+from specdec.models.distilled import load_distilled
+from specdec.models.drafter_card import DRAFTER_CARD
+from specdec.models.feature_head import load_head
 from specdec.models.weights import CARD, SINGLE, load_card
 from specdec.storage import read_json, sha256_file, write_json
 
-FILES = (SINGLE, HEAD_CARD)
+FILES = (SINGLE, DRAFTER_CARD)
 
 
-def make(name: str, source: Head, folder: Path, *, base: Path | None, downloads: Path) -> dict[str, Any]:
-    """Copy the head and write its card; what it shares with the target (positions, tokenizer) is the target's.
+def make(name: str, source: Trained, folder: Path, *, base: Path | None, downloads: Path) -> dict[str, Any]:
+    """Copy the drafter and write its card; what it shares with the target (positions, tokenizer) is the target's.
 
     Raises
     ------
     ModelError
-        If no target is given, the folder holds no head, or the head was made for other weights.
+        If no target is given, the folder holds no drafter of this kind, or one that was made for other weights.
     """
     if base is None:
         raise ModelError(
-            f"models.{name}: a feature head fits one target: fetch that first and give its folder (--base)"
+            f"models.{name}: a {source.called} fits one target: fetch that first and give its folder (--base)"
         )
     path = Path(source.path).expanduser()
-    head = load_head(path, base)
+    drafter = load_head(path, base) if isinstance(source, Head) else load_distilled(path, base)
+    n_layers = drafter.shape.decoder.n_layers
     for file in FILES:
         shutil.copyfile(path / file, folder / file)
-    _write_config(base, folder, head.card["n_vocabulary"])
+    _write_config(base, folder, n_layers, drafter.card["n_vocabulary"])
     target = load_card(base)
     files = {
         path.name: {"sha256": sha256_file(path), "bytes": path.stat().st_size} for path in sorted(folder.iterdir())
@@ -40,11 +46,11 @@ def make(name: str, source: Head, folder: Path, *, base: Path | None, downloads:
         "kind": source.kind,
         "base": {"name": target["name"], "weights_sha256": target["weights_sha256"]},
         "revision": None,
-        "license": head.card.get("license"),
-        "n_parameters": head.card["n_parameters"],
-        "n_layers": 1,
-        "n_vocabulary": head.card["n_vocabulary"],
-        "dtype": "bfloat16",
+        "license": drafter.card.get("license"),
+        "n_parameters": drafter.card["n_parameters"],
+        "n_layers": n_layers,
+        "n_vocabulary": drafter.card["n_vocabulary"],
+        "dtype": "bfloat16" if isinstance(source, Head) else "int8",
         "files": files,
         "weights_sha256": files[SINGLE]["sha256"],
         "neutralised": {},
@@ -53,9 +59,9 @@ def make(name: str, source: Head, folder: Path, *, base: Path | None, downloads:
     return card
 
 
-def _write_config(base: Path, folder: Path, n_vocabulary: int) -> None:
-    """The head's shape in the words of ``config.json``, from which costs and sizes are derived as for any model."""
+def _write_config(base: Path, folder: Path, n_layers: int, n_vocabulary: int) -> None:
+    """The drafter's shape in the words of ``config.json``, from which costs and sizes are derived as for any model."""
     config = read_json(base / "config.json")
     config.pop("layer_types", None)
-    config |= {"num_hidden_layers": 1, "vocab_size": n_vocabulary, "tie_word_embeddings": False}
+    config |= {"num_hidden_layers": n_layers, "vocab_size": n_vocabulary, "tie_word_embeddings": False}
     write_json(folder / "config.json", config)
