@@ -170,6 +170,19 @@ def test_trees_of_any_depth(pair, name):
     assert any(finished.n_accepted for finished in rounds)
 
 
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_chain_with_siblings(pair, k):
+    """Columns of siblings become ids as the chain's own do: some stand, so the text takes fewer rounds."""
+    arm = fixed(k, siblings={"most": 6, "least_chance": 0.001})
+    n_rounds = n_alone = 0
+    for prompt in PROMPTS:
+        tokens, rounds, _ = pair.text(arm, prompt)
+        assert tokens == pair.target_only(prompt)
+        n_rounds += len(rounds)
+        n_alone += len(pair.text(fixed(k), prompt)[1])
+    assert n_rounds < n_alone
+
+
 def subject(pair, plant=lambda engine: engine):
     texts = tuple(Text(str(i), tuple(prompt)) for i, prompt in enumerate(PROMPTS))
     open_ = {name: pair.loaded.executor("static", name) for name in ("target", "distilled")}

@@ -109,7 +109,7 @@ def test_every_shape_is_warmed_and_a_probe_changes_nothing(study, k):
     probe = Probe(FakeClock(FakeDevice()))
     engine = instrument(engine_of(study, controller), "phases", probe)
     committed = engine.prefill(PROMPTS[1])
-    warm_shapes(engine, committed, k)
+    warm_shapes(engine, committed, k, k)
     engine.rewind(committed)
     rounds = [(r.n_drafted, r.n_reached, r.n_accepted, len(r.emitted)) for r in decode(engine, committed)]
     assert rounds == live(study, controller, PROMPTS[1])[0]
