@@ -39,6 +39,7 @@ class WeighedDrafter(HybridDrafter):
             watched = plan.modelled > 0 and rule.signal is not None
             draft = self.model.propose(committed, min(k, self._model_k) if watched else plan.modelled, rule)
         self._asked = (plan, matched, draft)
+        self._n_committed = len(committed)  # the prefill's token came in without a round
         return draft
 
     def settle(self, committed: Committed) -> None:
