@@ -27,6 +27,11 @@ def begin() -> None:
         UNRECORDED.touch()
 
 
+def forget() -> None:
+    """After a run that failed: some of its jobs are still to be done, and the run that does them records all."""
+    UNRECORDED.unlink(missing_ok=True)
+
+
 def unrecorded() -> list[str]:
     """The last run, by a name of its own, if its results were never recorded; else nothing.
 

@@ -13,7 +13,7 @@ from specdec.pipeline.code_hash import code_hashes
 from specdec.pipeline.environment_path import use_this_environment
 from specdec.pipeline.layout import GATES, Layout
 from specdec.pipeline.progress import plan
-from specdec.pipeline.record import begin, record, unrecorded
+from specdec.pipeline.record import begin, forget, record, unrecorded
 from specdec.pipeline.settings import phase_settings
 from specdec.pipeline.table import PHASES
 
