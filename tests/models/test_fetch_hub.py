@@ -21,6 +21,8 @@ from specdec.models.weights import load_card
 REPO = "somebody/tiny"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "hf_averysecrettokenofthisuser"
+OF_THE_LIBRARY = "/api/agent-harnesses"
+"""What huggingface_hub asks the hub by itself, at most once a process and in the background."""
 
 
 @dataclass
@@ -55,7 +57,8 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, body: bool) -> None:
         hub: FakeHub = self.server.hub
         path = self.path.split("?")[0]
-        hub.requests.append((self.command, path, {key.title(): value for key, value in self.headers.items()}))
+        if path != OF_THE_LIBRARY:
+            hub.requests.append((self.command, path, {key.title(): value for key, value in self.headers.items()}))
         if hub.status != 200:
             return self._send(hub.status, b"", {})
         if hub.open_to is not None and self.headers.get("Authorization") != f"Bearer {hub.open_to}":
@@ -159,7 +162,7 @@ def test_a_hub_models_generation_defaults_are_neutralised(hub: FakeHub, tmp_path
 def test_every_request_names_the_pinned_commit(hub: FakeHub, tmp_path: Path) -> None:
     go(tmp_path)
     assert hub.requests
-    assert all(REVISION in path for _, path, _ in hub.requests)
+    assert [path for _, path, _ in hub.requests if REVISION not in path] == []
 
 
 def test_the_mirror_of_the_environment_is_read_at_the_call(hub: FakeHub, tmp_path: Path, monkeypatch) -> None:
