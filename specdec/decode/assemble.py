@@ -9,7 +9,6 @@ import torch
 
 from specdec.config import control, drafting
 from specdec.config.arms import Arm
-from specdec.config.tree import Siblings, Tree
 from specdec.decode import controllers, ledgers, verifiers
 from specdec.decode.acceptance import ForcedAcceptance, GreedyAcceptance, RelaxedAcceptance
 from specdec.decode.drafters.hybrid import HybridDrafter
@@ -138,7 +137,7 @@ def build(arm: Arm, setting: Setting) -> Engine:
 
     return Engine(
         target=setting.target,
-        drafter=_drafter(arm.drafter, Branching(arm.tree, arm.siblings), own, oracle),
+        drafter=_drafter(arm, own, oracle),
         verifier=_verifier(arm, own),
         acceptance=TreeAcceptance(arm.acceptance.bonus) if arm.branches else _acceptance(arm.acceptance),
         ledger=LEDGERS[arm.ledger](setting.door),
@@ -230,19 +229,9 @@ ORACLES: dict[str, Callable[[Arm, Setting, Sequence[int]], Any]] = {
 """What an oracle's drafter knows of a prompt beforehand."""
 
 
-@dataclass(frozen=True)
-class Branching:
-    """How drafts branch, if they do: in one shape, or as each round's probabilities say."""
-
-    tree: Tree | None
-    siblings: Siblings | None
-
-
-def _drafter(
-    choice: drafting.Drafter, branching: Branching, setting: Setting, oracle: Callable[[Sequence[int]], Any]
-) -> Drafter:
+def _drafter(arm: Arm, setting: Setting, oracle: Callable[[Sequence[int]], Any]) -> Drafter:
     n_positions = setting.limits.n_positions
-    tokens = WithSiblings(branching.siblings, setting.door) if branching.siblings else likeliest
+    tokens = WithSiblings(arm.siblings, setting.door) if arm.siblings else likeliest
 
     def model(executor: Executor, source: str) -> Drafter:
         size = (setting.n_extra, setting.chunk)
@@ -250,17 +239,18 @@ def _drafter(
         if isinstance(executor, DistilledExecutor):
             executor = executor.apart()  # engines that decode in turns have prompts of their own
         narrow = executor if isinstance(executor, HeadExecutor | DistilledExecutor) else None
-        if branching.tree is not None:
+        if arm.tree is not None:
             part = (
                 BranchingModel(_branching(executor), *size, source)
                 if narrow is None
                 else BranchingNarrow(narrow, *size, source)
             )
-            return TreeDrafter(part, branching.tree, n_positions, setting.target.device)
+            return TreeDrafter(part, arm.tree, n_positions, setting.target.device)
         if narrow is not None:
             return NarrowDrafter(narrow, *size, setting.catch_up, source, tokens, n_positions)
         return ModelDrafter(executor, *size, setting.catch_up, source, tokens, n_positions)
 
+    choice = arm.drafter
     match choice:
         case drafting.NoDrafter():
             return NoDrafter(setting.target.device)

@@ -15,13 +15,10 @@ import torch
 from specdec.errors import ModelError
 from specdec.models.branches import Branches
 from specdec.models.distilled import DistilledFile, load_distilled
-from specdec.models.draft_vocabulary import DraftVocabulary
+from specdec.models.draft_vocabulary import DraftVocabulary, borrowing, head_rows
 from specdec.models.executor import Cache, Executor
-from specdec.models.fuse import build_network
-from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD
 from specdec.models.static import StaticExecutor
 from specdec.models.static_cache import StaticCache
-from specdec.models.weights import load_weights
 
 
 class DistilledExecutor:
@@ -41,15 +38,7 @@ class DistilledExecutor:
         self.device, self.dtype, self.door = target.device, target.dtype, target.door
         layers = {name: tensor.to(self.device, self.dtype) for name, tensor in distilled.weights.items()}
         kept = distilled.vocabulary.to(self.device)
-        around = {EMBEDDING: target.network.embedding, FINAL_NORM: target.network.norm.weight, HEAD: rows[kept]}
-        network = build_network(
-            distilled.shape.decoder,
-            layers | around,
-            n_vocabulary=len(kept),
-            linear=target.linear,
-            runner=target.network.runner,
-            origin="distilled model",
-        )
+        network = borrowing(distilled.shape.decoder, layers, target, rows[kept], "distilled model")
         self._model = StaticExecutor(
             network, n_vocabulary=len(kept), dtype=self.dtype, device=self.device, door=self.door
         )
@@ -71,10 +60,7 @@ class DistilledExecutor:
                 f"{folder}: a distilled model borrows the target's weights, which executor {target.kind} does not "
                 "lend; use executor static, packed or native"
             )
-        distilled = load_distilled(folder, target_folder)
-        tied = target.architecture.tied_head
-        rows = target.network.embedding if tied else load_weights(target_folder, target.dtype, target.device)[HEAD]
-        return cls(distilled, target, rows)
+        return cls(load_distilled(folder, target_folder), target, head_rows(target, target_folder))
 
     @property
     def weight_itemsize(self) -> int:

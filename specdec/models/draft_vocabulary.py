@@ -4,15 +4,21 @@
 elsewhere, so the prompt's ids join for that text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 import torch
 
+from specdec.models.architecture import Architecture
 from specdec.models.door import Door
 from specdec.models.executor import Executor
+from specdec.models.fuse import build_network
 from specdec.models.network import Network
+from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD
+from specdec.models.static import StaticExecutor
+from specdec.models.weights import load_weights
 
 
 class NarrowExecutor(Executor, Protocol):
@@ -27,6 +33,31 @@ class NarrowExecutor(Executor, Protocol):
     def token_ids(self, columns: torch.Tensor) -> torch.Tensor:
         """Token ids of logit columns, both int64."""
         ...
+
+
+def head_rows(target: StaticExecutor, folder: Path) -> torch.Tensor:
+    """The matrix of an open target's LM head, ``[n_vocabulary, hidden]``; ``folder`` is where the target lies."""
+    if target.architecture.tied_head:
+        return target.network.embedding
+    return load_weights(folder, target.dtype, target.device)[HEAD]
+
+
+def borrowing(
+    decoder: Architecture, layers: Mapping[str, torch.Tensor], target: StaticExecutor, rows: torch.Tensor, origin: str
+) -> Network:
+    """A network of ``layers`` between the target's embedding and its norm, with ``rows`` ``[n, hidden]`` as LM head.
+
+    It makes its linears and runs its layers as the target does; ``origin`` names it in messages.
+    """
+    around = {EMBEDDING: target.network.embedding, FINAL_NORM: target.network.norm.weight, HEAD: rows}
+    return build_network(
+        decoder,
+        {**layers, **around},
+        n_vocabulary=len(rows),
+        linear=target.linear,
+        runner=target.network.runner,
+        origin=origin,
+    )
 
 
 class DraftVocabulary:

@@ -18,15 +18,13 @@ import torch.nn.functional as F
 from specdec.errors import ModelError
 from specdec.models.attention import causal_mask
 from specdec.models.branches import Branches, branch_mask
-from specdec.models.draft_vocabulary import DraftVocabulary
+from specdec.models.draft_vocabulary import DraftVocabulary, borrowing, head_rows
 from specdec.models.executor import Cache, Executor
 from specdec.models.feature_head import FUSE, JOIN, HeadFile, HeadShape, load_head
-from specdec.models.fuse import build_network
 from specdec.models.network import Norm, Placement, logits, run_layers
 from specdec.models.rope import rope_tables
-from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD, split_layer
+from specdec.models.shapes import split_layer
 from specdec.models.static import StaticExecutor
-from specdec.models.weights import load_weights
 
 
 class HeadCache:
@@ -107,15 +105,7 @@ class HeadExecutor:
         weights = {name: tensor.to(self.device, self.dtype) for name, tensor in head.weights.items()}
         kept = head.vocabulary.to(self.device)
         layer = {name: weight for name, weight in weights.items() if split_layer(name)}
-        around = {EMBEDDING: target.network.embedding, FINAL_NORM: target.network.norm.weight, HEAD: rows[kept]}
-        self._network = build_network(
-            head.shape.decoder,
-            layer | around,
-            n_vocabulary=len(kept),
-            linear=target.linear,
-            runner=target.network.runner,
-            origin="feature head",
-        )
+        self._network = borrowing(head.shape.decoder, layer, target, rows[kept], "feature head")
         self._join = target.linear("out", weights[JOIN], None)
         self._fuse = target.linear("out", weights[FUSE], None) if FUSE in weights else None
         self._unit = Norm(torch.ones_like(target.network.norm.weight), target.network.norm.eps)
@@ -146,10 +136,7 @@ class HeadExecutor:
                 f"{folder}: a feature head reads the target's states, which executor {target.kind} does not show; "
                 "use executor static, packed or native"
             )
-        head = load_head(folder, target_folder)
-        tied = target.architecture.tied_head
-        rows = target.network.embedding if tied else load_weights(target_folder, target.dtype, target.device)[HEAD]
-        return cls(head, target, rows)
+        return cls(load_head(folder, target_folder), target, head_rows(target, target_folder))
 
     def reading(self, states: States) -> Self:
         """The same head, its weights shared, reading this target's states."""
