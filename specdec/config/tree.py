@@ -110,9 +110,9 @@ class Siblings(Section):
 
 
 @cache
-def chain_with_siblings(widths: tuple[int, ...]) -> Tree | None:
-    """The tree of a chain whose levels hold so many tokens, the chain's first; None for a chain without siblings."""
-    return Tree(levels=tuple((width,) for width in widths)) if any(width > 1 for width in widths) else None
+def chain_with_siblings(widths: tuple[int, ...]) -> Tree:
+    """The tree of a chain whose levels hold so many tokens, the chain's first."""
+    return Tree(levels=tuple((width,) for width in widths))
 
 
 def tree_from(name: str) -> Tree:

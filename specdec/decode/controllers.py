@@ -90,7 +90,7 @@ class Heuristic(FixedK):
     def observe(self, finished: Round) -> None:
         """Adapt to the last round; rounds that drafted nothing teach nothing."""
         if finished.n_drafted:
-            all_accepted = finished.n_accepted == finished.n_drafted
+            all_accepted = finished.n_accepted == finished.n_levels
             self.k = min(self.k + 2, self._k_max) if all_accepted else max(self.k - 1, 1)
 
 

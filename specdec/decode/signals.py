@@ -8,6 +8,11 @@ def top_probability(logits: torch.Tensor) -> torch.Tensor:
     return torch.softmax(logits.float(), dim=0).amax()
 
 
+def top_probabilities(logits: torch.Tensor, n: int) -> torch.Tensor:
+    """Softmax probabilities of the ``n`` largest logits (of all, if there are fewer), largest first: ``[n]``."""
+    return torch.softmax(logits.float(), dim=-1).topk(min(n, logits.shape[-1])).values
+
+
 def entropy(logits: torch.Tensor) -> torch.Tensor:
     """Shannon entropy of the softmax, in nats."""
     log_probability = torch.log_softmax(logits.float(), dim=0)

@@ -79,6 +79,14 @@ def test_the_heuristic_grows_by_two_shrinks_by_one_and_forgets_between_prompts()
     assert rule.k == 3
 
 
+def test_the_heuristic_counts_levels_where_drafts_branch():
+    """Nine nodes on three levels: the longest path was accepted, more than that no draft can get."""
+    rule = Heuristic(3, 6)
+    rule.reset()
+    rule.observe(Round(0, 9, 3, 3, 0, 1, 0, "model", (1, 2, 3, 4), None, 3))
+    assert rule.k == 5
+
+
 def test_cost_aware_stops_when_survival_is_worth_less_than_a_draft():
     rule = CostAware(8, 0.3, 0.1, Door("cpu"))
     assert rule.goes_on(1, torch.tensor(0.8))

@@ -93,6 +93,18 @@ def test_siblings_without_room_before_the_last_position_are_left_out(n_prompt, s
     assert rounds[-1].stopped == "context"
 
 
+def test_siblings_beyond_a_blocks_rows_are_left_out():
+    """Up to 16 a level on 8 levels: more than a block takes, so the chain is drafted alone."""
+    limits = Limits(40, 256, frozenset())
+    expected, _, _ = run(TARGET_ONLY, limits, prompt_of(20))
+    committed, rounds, _ = run(
+        arm_of(most=16, least=1.0e-6, controller={"kind": "fixed", "k": 8}), limits, prompt_of(20)
+    )
+    assert committed.ids == expected.ids
+    assert (8, 8) in {(r.n_drafted, r.n_levels) for r in rounds}
+    assert max(r.n_drafted for r in rounds) <= MOST_NODES
+
+
 def shares(*chances):
     """Logits whose softmax is ``chances`` and a rest that is spread over a hundred tokens."""
     rest = (1 - sum(chances)) / 100

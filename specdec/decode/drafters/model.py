@@ -8,7 +8,7 @@ engine), or the first forward always takes two tokens (``fixed2``, one shape for
 
 import torch
 
-from specdec.config.tree import chain_with_siblings
+from specdec.config.tree import MOST_NODES, chain_with_siblings
 from specdec.decode.committed import Committed
 from specdec.decode.drafters.siblings import Choice, likeliest
 from specdec.decode.model_part import HostModelPart
@@ -20,7 +20,7 @@ class ModelDrafter(HostModelPart):
     """Greedy chain of a smaller model; a rule that looks at probabilities gets its signal of each token.
 
     ``choice`` may put siblings beside the chain's tokens; ``n_positions`` is then the target's, behind whose last
-    position none has room.
+    position none has room. Without room for all of them, there or in a block, the chain is drafted alone.
     """
 
     def __init__(
@@ -66,11 +66,12 @@ class ModelDrafter(HostModelPart):
                 signals.append(value)
             if depth == k or not rule.goes_on(depth, value):
                 break
-        tree = chain_with_siblings(tuple(level.shape[0] for level in levels))
-        if tree is None:
+        widths = tuple(level.shape[0] for level in levels)
+        if sum(widths) == len(widths):
             return Draft(torch.cat(levels), torch.stack(signals) if signals else None, self.source)
-        if len(committed) + tree.n_nodes > self._n_positions:
+        if sum(widths) > min(MOST_NODES, self._n_positions - len(committed)):
             return Draft(torch.cat([level[:1] for level in levels]), None, self.source)
+        tree = chain_with_siblings(widths)
         self._n_true = len(committed)
         return Draft(torch.cat(levels), None, self.source, tree)
 
