@@ -5,12 +5,12 @@ from pathlib import Path
 import pandas as pd
 
 from specdec.errors import RecordError
-from specdec.records.columns import OBSERVATIONS
+from specdec.records.columns import CHANCES, OBSERVATIONS
 from specdec.storage import sha256_file
 
 
 def read_observations(path: Path) -> pd.DataFrame:
-    """Read the table of draft chains.
+    """Read the table of draft chains; of an older one the columns ``CHANCES`` are missing.
 
     Raises
     ------
@@ -23,7 +23,8 @@ def read_observations(path: Path) -> pd.DataFrame:
         raise RecordError(f"{path}: not found; run the phase that writes it (`snakemake --cores 1`)") from None
     except (ValueError, OSError) as error:
         raise RecordError(f"{path}: not a readable table ({error}); delete it and run its phase again") from None
-    missing = [column.name for column in OBSERVATIONS if column.name not in rows.columns]
+    needed = [column.name for column in OBSERVATIONS if column.name not in CHANCES]
+    missing = [name for name in needed if name not in rows.columns]
     if missing or rows.empty:
         fault = f"column {missing[0]!r} is missing" if missing else "it holds no row"
         raise RecordError(f"{path}: {fault}; delete it and run its phase again")

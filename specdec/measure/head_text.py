@@ -50,6 +50,11 @@ class HeadOverText:
         """Tokens whose states a chain may read."""
         return self._n_prompt if self._cache is None else self._cache.n_kept
 
+    @property
+    def vocabulary(self) -> torch.Tensor:
+        """Ids that the head can draft, int64, in the order of its own columns."""
+        return self._head.vocabulary
+
     def open(self, capacity: int) -> ChainCache:
         """An empty cache."""
         self._head.open(capacity)  # rotary tables

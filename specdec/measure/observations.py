@@ -18,7 +18,7 @@ from specdec.config.study import EngineSection, Observations
 from specdec.decode.assemble import TARGET_ONLY, assemble
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
-from specdec.decode.signals import entropy, margin, top_probability
+from specdec.decode.signals import entropy, margin, top_probabilities
 from specdec.errors import ModelError
 from specdec.measure.head_text import HeadOverText
 from specdec.measure.process import say
@@ -27,7 +27,7 @@ from specdec.models.distilled_executor import DistilledExecutor
 from specdec.models.executor import Executor, prefill
 from specdec.models.head_executor import HeadExecutor
 from specdec.prompts.rows import Prompt, read_prompts
-from specdec.records.columns import OBSERVATIONS, SCHEMA_VERSION
+from specdec.records.columns import CHANCES, N_CHANCES, OBSERVATIONS, SCHEMA_VERSION
 from specdec.records.observation_summary import summarise_observations
 from specdec.storage import replacing, write_json
 
@@ -48,7 +48,8 @@ class Chain:
     """What the drafter would draft after one emitted token: lists over depth 1 .. ``k_max``."""
 
     tokens: list[int]
-    confidence: list[float]
+    chances: list[list[float]]
+    """Probabilities of the drafter's likeliest tokens, the drafted one first; at most ``N_CHANCES``."""
     entropy: list[float]
     margin: list[float]
     target_rank: list[int]
@@ -120,12 +121,16 @@ def observe(
     """Rows of one prompt, position by position and depth by depth, without the prompt's own columns."""
     drafter = loaded.executor(engine.executor, observations.drafter)
     target = loaded.executor(engine.executor, "target")
+    own: torch.Tensor | None = None
     if isinstance(drafter, HeadExecutor):
         drafter = HeadOverText(drafter, target, prompt, text.tokens, engine.prefill_chunk)
+        own = drafter.vocabulary
     elif isinstance(drafter, DistilledExecutor):
         drafter = SpreadDistilled(drafter, prompt, target.n_vocabulary)
+        own = drafter.vocabulary
     rows: list[dict[str, Any]] = []
-    for position, chain in enumerate(chains(drafter, prompt, text.tokens, observations.k_max, engine.prefill_chunk)):
+    recorded = chains(drafter, prompt, text.tokens, observations.k_max, engine.prefill_chunk, own)
+    for position, chain in enumerate(recorded):
         reached = True
         for index, token in enumerate(chain.tokens):
             place = position + index + 1
@@ -137,9 +142,11 @@ def observe(
                     "depth": index + 1,
                     "token": token,
                     "target_token": target_token,
-                    "confidence": chain.confidence[index],
+                    "confidence": chain.chances[index][0],
                     "entropy": chain.entropy[index],
                     "margin": chain.margin[index],
+                    **dict.fromkeys(CHANCES),
+                    **dict(zip(CHANCES, chain.chances[index][1:], strict=False)),
                     "accepted": accepted,
                     "reached": reached,
                     "draft_rank": chain.target_rank[index] if reached and target_token >= 0 else None,
@@ -150,10 +157,19 @@ def observe(
     return rows
 
 
-def chains(drafter: Executor, prompt: Sequence[int], text: Sequence[int], k_max: int, chunk: int) -> Iterator[Chain]:
+def chains(
+    drafter: Executor,
+    prompt: Sequence[int],
+    text: Sequence[int],
+    k_max: int,
+    chunk: int,
+    own: torch.Tensor | None = None,
+) -> Iterator[Chain]:
     """The drafter's greedy chain of ``k_max`` tokens after each token of ``text``.
 
-    Each begins with the forward of the token just committed, as a live chain does, and is rolled back.
+    Each begins with the forward of the token just committed, as a live chain does, and is rolled back. ``own`` int64
+    are the ids that the drafter knows, in its own order (None: all of them): what it makes of a token is computed over
+    these, so that sums of probabilities have the same terms in the same order as live.
     """
     ids = drafter.door.upload([*prompt, *text])
     cache = drafter.open(len(ids) + k_max)
@@ -167,10 +183,13 @@ def chains(drafter: Executor, prompt: Sequence[int], text: Sequence[int], k_max:
             token = logits.argmax(dim=-1, keepdim=True)
             tokens.append(token)
             rank = rank_of(logits, ids[min(committed + depth, len(ids) - 1)])
-            signals.append(torch.stack([top_probability(logits), entropy(logits), margin(logits), rank.float()]))
+            known = logits if own is None else logits[own]
+            rest = torch.stack([entropy(known), margin(known), rank.float()])
+            signals.append(torch.cat([top_probabilities(known, N_CHANCES), rest]))
         cache.rollback(committed + 1)
-        confidences, entropies, margins, ranks = torch.stack(signals).T.tolist()
-        yield Chain(torch.cat(tokens).tolist(), confidences, entropies, margins, [int(rank) for rank in ranks])
+        *chances, entropies, margins, ranks = torch.stack(signals).T.tolist()
+        likely = [list(level) for level in zip(*chances, strict=True)]
+        yield Chain(torch.cat(tokens).tolist(), likely, entropies, margins, [int(rank) for rank in ranks])
 
 
 def _add_target_columns(

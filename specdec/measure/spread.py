@@ -32,6 +32,11 @@ class SpreadDistilled:
         self.device, self.dtype, self.n_positions = distilled.device, distilled.dtype, distilled.n_positions
         self.n_vocabulary = n_vocabulary
 
+    @property
+    def vocabulary(self) -> torch.Tensor:
+        """Ids that it can draft, int64, in the order of its own columns."""
+        return self._distilled.vocabulary
+
     def open(self, capacity: int) -> Cache:
         """An empty cache."""
         return self._distilled.open(capacity)

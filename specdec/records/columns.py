@@ -141,6 +141,12 @@ EQUAL_WORK = (
 )
 """Columns of a run that an arm and its baseline must have equal: whatever is not speculation (case S3)."""
 
+N_CHANCES = 8
+"""Tokens of each level whose probabilities are recorded, the chain's own (column ``confidence``) among them."""
+
+CHANCES = tuple(f"chance_{rank}" for rank in range(2, N_CHANCES + 1))
+"""Columns of the probabilities behind the first. Tables recorded before they were hold none, and replay chains."""
+
 OBSERVATIONS = _columns(
     ("context", "int", "tokens", "exact prompt length"),
     ("family", "str", "", "prompt family (development only)"),
@@ -152,6 +158,10 @@ OBSERVATIONS = _columns(
     ("confidence", "float", "", "drafter's top-1 probability"),
     ("entropy", "float", "nats", "entropy of the drafter's distribution"),
     ("margin", "float", "", "drafter's top-1 minus top-2 probability"),
+    *(
+        (name, "float?", "", f"probability of the drafter's likeliest token number {rank} there; null: it has fewer")
+        for rank, name in enumerate(CHANCES, 2)
+    ),
     ("accepted", "bool", "", "whether this token and all before it in the chain are the target's"),
     ("reached", "bool", "", "whether all tokens before it in the chain were accepted"),
     ("draft_rank", "int?", "", "rank of the target's token in the drafter's logits, 0 is top; where reached"),

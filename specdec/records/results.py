@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from specdec.errors import RecordError
-from specdec.records.columns import OBSERVATIONS, Column
+from specdec.records.columns import CHANCES, OBSERVATIONS, Column
 from specdec.records.frame_columns import CLAIMS, FAMILIES, SPEEDUP, VERDICTS
 from specdec.records.tables import read_runs
 from specdec.storage import read_json
@@ -85,7 +85,8 @@ def _observations(path: Path) -> pd.DataFrame:
         raise RecordError(f"{path}: not found; run the phase that writes it (`snakemake --cores 1`)") from None
     except (ValueError, OSError) as error:
         raise RecordError(f"{path}: not a readable table ({error}); delete it and run its phase again") from None
-    return _typed(table, OBSERVATIONS)
+    older = [name for name in CHANCES if name not in table.columns]
+    return _typed(table.reindex(columns=[*table.columns, *older]), OBSERVATIONS)
 
 
 def _claim(name: str, claim: Mapping[str, Any]) -> dict[str, Any]:

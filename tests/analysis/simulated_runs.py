@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from specdec.config.study import Analysis, Checks
-from specdec.records.columns import RUNS
+from specdec.records.columns import CHANCES, RUNS
 
 STEP_NS = 40_000_000
 _DTYPES = {"int": "Int64", "float": "Float64", "str": "string", "bool": "boolean"}
@@ -204,6 +204,7 @@ def observations(n_prompts: int = 3, n_tokens: int = 20, k_max: int = 6, accepta
                         "confidence": confidence,
                         "entropy": 3 * (1 - confidence),
                         "margin": confidence / 2,
+                        **{name: confidence / 2 ** (r + 1) for r, name in enumerate(CHANCES)},
                         "accepted": accepted,
                         "reached": reached,
                         "draft_rank": rank,

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 import torch
 from engine_sections import engine_section
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from specdec.analysis.chains import count, read_chains, replay
 from specdec.analysis.policy_words import parse_policy
@@ -24,7 +26,7 @@ from specdec.measure.plan import Session, Visit
 from specdec.measure.session import run as measure
 from specdec.models.executor import prefill
 from specdec.prompts.rows import make_prompt, write_rows
-from specdec.records.columns import COUNTS, OBSERVATIONS
+from specdec.records.columns import CHANCES, COUNTS, OBSERVATIONS
 from specdec.records.observation_summary import summarise_observations
 
 CONTEXT, NEW_TOKENS, K_MAX = 24, 40, 8
@@ -155,6 +157,57 @@ def test_a_replayed_tree_has_the_rounds_and_forwards_of_a_live_run(study, table,
         chain = count(replay(recorded, parse_policy(f"k={len(levels)}"), NEW_TOKENS))
         n_beside += chain.n_rounds - counts.n_rounds
     assert n_beside > 0 or name == "1/1", "no sibling was ever right: the test proves nothing"
+
+
+CHAINS = st.one_of(
+    st.builds(lambda k: (f"k={k}", {"kind": "fixed", "k": k}), st.integers(1, 5)),
+    st.builds(
+        lambda k, least: (f"confidence={least!r},k={k}", {"kind": "confidence", "k": k, "threshold": least}),
+        st.integers(1, 6),
+        st.floats(0.05, 0.3),
+    ),
+    st.builds(
+        lambda k, cost: (f"cost={cost!r},k={k}", {"kind": "cost_aware", "k": k, "draft_cost": cost, "row_cost": 0.0}),
+        st.integers(1, 6),
+        st.floats(0.001, 0.2),
+    ),
+    st.builds(lambda k: (f"heuristic=2,k={k}", {"kind": "heuristic", "k": 2, "k_max": k}), st.integers(2, 8)),
+)
+
+
+@given(chain=CHAINS, most=st.integers(2, 8), least=st.floats(0.002, 0.3), seed=st.integers(0, len(FAMILIES) - 1))
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_replayed_siblings_have_the_rounds_and_forwards_of_a_live_run(study, table, chain, most, least, seed):
+    words, controller = chain
+    rounds, engine = live(study, controller, random_ids(seed), siblings={"most": most, "least_chance": least})
+    policy = parse_policy(f"{words},siblings={most}@{least!r}")
+    imagined = list(replay(read_chains(table)[seed], policy, NEW_TOKENS))
+    assert [(r.n_drafted, r.n_reached, r.n_accepted, r.n_emitted) for r in imagined] == played(rounds)
+    counts = count(iter(imagined))
+    assert counts.n_draft_forwards == engine.drafter.tally.forwards.get("draft", 0)
+    assert counts.n_verify_rows == engine.verifier.tally.rows["verify"]
+
+
+def test_probabilities_recorded_too_coarsely_change_a_round(study, table):
+    """Planted fault: two decimals are enough to look at, not to replay from. Unrounded, every width is right."""
+    exact = coarse = 0
+    rounded = table.assign(**{name: table[name].round(2) for name in CHANCES})
+    for seed in range(len(FAMILIES)):
+        for most, least in ((4, 0.01), (4, 0.02), (8, 0.05)):
+            siblings = {"most": most, "least_chance": least}
+            rounds, _ = live(study, {"kind": "fixed", "k": 3}, random_ids(seed), siblings=siblings)
+            policy = parse_policy(f"k=3,siblings={most}@{least}")
+            widths = [r.n_drafted for r in rounds]
+            exact += [r.n_drafted for r in replay(read_chains(table)[seed], policy, NEW_TOKENS)] != widths
+            coarse += [r.n_drafted for r in replay(read_chains(rounded)[seed], policy, NEW_TOKENS)] != widths
+            assert max(widths) > 3, "no sibling was drafted: the test proves nothing"
+    assert exact == 0 < coarse
+
+
+def test_chances_fall_from_the_drafted_token_on(table):
+    columns = ["confidence", *CHANCES]
+    assert (table[columns].diff(axis=1)[list(CHANCES)] <= 0).all(axis=None)
+    assert (table[columns].sum(axis=1) <= 1 + 1e-6).all()
 
 
 def test_the_draft_rank_is_zero_where_the_draft_is_accepted(table):
