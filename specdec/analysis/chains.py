@@ -14,18 +14,22 @@ from numpy.typing import NDArray
 
 from specdec.analysis.estimands import FloatArray
 from specdec.analysis.policies import Policy, Signals
+from specdec.config.tree import Siblings
 from specdec.errors import RecordError
+from specdec.records.columns import CHANCES, N_CHANCES
 
 
 @dataclass(frozen=True)
 class Chains:
     """Chains of one prompt; arrays are ``[n_positions, k_max]``, row p starting behind emitted token p.
 
-    ``n_accepted`` int64 ``[n_positions]`` is the length of each chain's accepted prefix, ``ranks`` int64
-    ``[n_positions]`` the rank of the text's next token in the drafter's distribution there (-1 at the text's end);
-    ``n_tokens`` is the length of the text, the prefill's token included. ``follows_text``: the drafter knows the text
-    alone, so it ranks a token alike wherever its draft began. A feature head does not: it reads the target's states as
-    far as there are any, and behind them its own.
+    ``n_accepted`` int64 ``[n_positions]`` is the length of each chain's accepted prefix, ``ranks`` int64 the rank of
+    the text's token in the drafter's distribution at each depth (-1 behind the text's end and where the chain had left
+    the text before); ``chances`` ``[n_positions, k_max, N_CHANCES]`` the probabilities of the drafter's likeliest
+    tokens, NaN where it has fewer, and None for tables that hold those of the first alone. ``n_tokens`` is the length
+    of the text, the prefill's token included. ``follows_text``: the drafter knows the text alone, so it ranks a token
+    alike wherever its draft began. A feature head does not: it reads the target's states as far as there are any, and
+    behind them its own.
     """
 
     context: int
@@ -39,6 +43,7 @@ class Chains:
     n_accepted: NDArray[np.int64]
     ranks: NDArray[np.int64]
     follows_text: bool
+    chances: FloatArray | None = None
 
     def signals(self, position: int, depth: int) -> Signals:
         """What the drafter knew about the token at ``depth`` (from 1)."""
@@ -49,22 +54,44 @@ class Chains:
         """Accepted prefix of the chain at ``position``."""
         return int(self.n_accepted[position])
 
-    def rank(self, position: int, depth: int) -> int | None:
+    def rank(self, position: int, depth: int, *, in_chain: bool) -> int | None:
         """Rank of the token at ``depth`` (from 1) behind ``position``; None behind the end of the text.
+
+        ``in_chain``: behind the chain's own tokens, whose ranks were recorded as they are. Behind any other path it is
+        the rank at the beginning of the chain there, which is the same if the drafter ``follows_text``.
+        """
+        if in_chain:
+            rank = int(self.ranks[position, depth - 1])
+            return rank if rank >= 0 else None
+        place = position + depth - 1
+        rank = int(self.ranks[place, 0]) if place < len(self.ranks) else -1
+        return rank if rank >= 0 else None
+
+    def chance(self, position: int, depth: int) -> float:
+        """Probability of the chain's token at ``depth`` (from 1)."""
+        return float(self.confidence[position, depth - 1])
+
+    def n_worth(self, position: int, depth: int, path: float, siblings: Siblings) -> int:
+        """How many tokens beside the chain's own at ``depth`` are drafted behind a path of chance ``path``.
 
         Raises
         ------
         RecordError
-            If that is not known: deeper than 1, behind any path, of a drafter that knows more than the text.
+            If the table does not say: it is an older one, or more siblings than it holds would be drafted.
         """
-        if depth > 1 and not self.follows_text:
+        if self.chances is None:
             raise RecordError(
-                f"observations: {self.context}/{self.family} is drafted by a head that reads the target's states; "
-                f"trees of one level can be replayed, such as tree=8, deeper ones are to be run"
+                f"observations: the table holds no {CHANCES[0]} to {CHANCES[-1]}, the probabilities that siblings "
+                f"follow; delete it and run the phase observations again"
             )
-        place = position + depth - 1
-        rank = int(self.ranks[place]) if place < len(self.ranks) else -1
-        return rank if rank >= 0 else None
+        others = self.chances[position, depth - 1, 1 : siblings.most]
+        n = int((path * others > siblings.least_chance).sum())
+        if n == N_CHANCES - 1 and siblings.most > N_CHANCES:
+            raise RecordError(
+                f"observations: the likeliest {N_CHANCES} tokens of a level were recorded, and more would be drafted "
+                f"at {self.context}/{self.family}; lower most to {N_CHANCES} or raise least_chance"
+            )
+        return n
 
 
 @dataclass(frozen=True)
@@ -132,11 +159,22 @@ def replay(chains: Chains, policy: Policy, max_new: int, *, bonus: bool = True) 
     -----
     The first emitted token (index 0) is the prefill's. A round may draft one token less than may still be
     emitted, because the target adds one of its own. What lies behind the end of the text was never reached.
+
+    Raises
+    ------
+    RecordError
+        If the chains do not say what the policy would draft.
     """
     if policy.k_max > chains.k_max:
         raise RecordError(
             f"observations: chains are {chains.k_max} deep, the policy drafts up to {policy.k_max}; "
             f"record deeper ones (observations.k_max) or lower k"
+        )
+    if policy.leaves_chain and not chains.follows_text:
+        raise RecordError(
+            f"observations: {chains.context}/{chains.family} is drafted by a head that reads the target's states; "
+            f"trees that go on behind the likeliest tokens alone can be replayed, such as tree=8 or tree=4/2, others "
+            f"are to be run"
         )
     policy.reset()
     end = min(chains.n_tokens, max_new)
@@ -228,8 +266,9 @@ def _chains(rows: pd.DataFrame) -> Chains:
         grid("entropy"),
         grid("margin"),
         standing.astype(np.int64),
-        np.nan_to_num(ranks[:, 0], nan=-1.0).astype(np.int64),
+        np.nan_to_num(ranks, nan=-1.0).astype(np.int64),
         _same_from_everywhere(ranks),
+        np.dstack([grid(name) for name in ("confidence", *CHANCES)]) if set(CHANCES) <= set(ordered) else None,
     )
 
 

@@ -1,14 +1,26 @@
 """The words that name a policy on the command line and in ``policies.json``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from specdec.analysis.policies import Branching, Confidence, CostAware, Entropy, FixedK, Heuristic, Margin, Policy
-from specdec.config.tree import tree_from
+from pydantic import ValidationError
+
+from specdec.analysis.policies import (
+    Branching,
+    Confidence,
+    CostAware,
+    Entropy,
+    FixedK,
+    Heuristic,
+    Margin,
+    Policy,
+    WithSiblings,
+)
+from specdec.config.tree import Siblings, tree_from
 from specdec.errors import ConfigError
 
 K_MAX = 64
 
-_KINDS: Mapping[str, tuple[Callable[[int, float], Policy], float]] = {
+_KINDS: Mapping[str, tuple[Callable[[int, float], FixedK], float]] = {
     "confidence": (Confidence, 1.0),
     "margin": (Margin, 1.0),
     "entropy": (Entropy, float("inf")),
@@ -21,7 +33,9 @@ _KINDS: Mapping[str, tuple[Callable[[int, float], Policy], float]] = {
 def parse_policy(text: str) -> Policy:
     """A policy from words such as ``k=4``, ``confidence=0.6,k=8``, ``cost=0.3,k=8``, ``tree=8`` or ``tree=9/3+2+1``.
 
-    The numbers of a tree are children per node, levels parted by ``/`` (``specdec.config.tree``).
+    The numbers of a tree are children per node, levels parted by ``/`` (``specdec.config.tree``). To the words of a
+    chain ``siblings=MOST@LEAST`` may be added, as in ``k=4,siblings=4@0.1``: up to four tokens a level, each beside the
+    chain's own with a chance of more than 0.1.
 
     Raises
     ------
@@ -30,19 +44,34 @@ def parse_policy(text: str) -> Policy:
     """
     if text.startswith("tree="):
         return _branching(text)
+    parts = [part.strip() for part in text.split(",")]
+    beside = [part for part in parts if part.startswith("siblings=")]
+    chain = _chain(text, [part for part in parts if part not in beside])
+    if not beside:
+        return chain
+    if len(beside) > 1 or chain.k_max == 0:
+        raise ConfigError(f"--policy: {text!r} needs siblings once, beside a chain; write for example k=4,{beside[0]}")
+    return WithSiblings(chain, _siblings(beside[0]))
+
+
+def siblings_words(siblings: Siblings) -> str:
+    """As `parse_policy` reads them: ``siblings=4@0.1``."""
+    return f"siblings={siblings.most}@{siblings.least_chance!r}"
+
+
+def _chain(text: str, parts: Sequence[str]) -> FixedK:
     values: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, number = part.strip().partition("=")
+    for part in parts:
+        name, _, number = part.partition("=")
         if name != "k" and name not in _KINDS:
             raise ConfigError(
-                f"--policy: {name!r} is unknown; use k=N, alone or with one of {', '.join(_KINDS)}=VALUE, or tree=N"
+                f"--policy: {name!r} is unknown; use k=N, alone or with one of {', '.join(_KINDS)}=VALUE and with "
+                f"siblings=MOST@LEAST, or tree=N"
             )
         try:
             values[name] = float(number)
         except ValueError:
-            raise ConfigError(
-                f"--policy: {part.strip()!r} has no number; write for example confidence=0.6,k=8"
-            ) from None
+            raise ConfigError(f"--policy: {part!r} has no number; write for example confidence=0.6,k=8") from None
     k = values.pop("k", None)
     if k is None:
         raise ConfigError(f"--policy: {text!r} sets no longest draft; add k=8")
@@ -64,4 +93,15 @@ def _branching(text: str) -> Branching:
     except ValueError:
         raise ConfigError(
             f"--policy: {text!r} is no tree; write children per node, levels parted by /, as in tree=8 or tree=9/3+2+1"
+        ) from None
+
+
+def _siblings(word: str) -> Siblings:
+    most, _, least = word.removeprefix("siblings=").partition("@")
+    try:
+        return Siblings(most=int(most), least_chance=float(least))
+    except (ValueError, ValidationError):
+        raise ConfigError(
+            f"--policy: {word!r} is impossible; write the most tokens of a level (2 to 16) and the least chance of a "
+            f"sibling (between 0 and 1), as in siblings=4@0.1"
         ) from None

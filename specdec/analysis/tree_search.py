@@ -22,8 +22,7 @@ Ranks = tuple[int, ...]
 
 def tree_candidates(prompts: Sequence[Chains], most_nodes: int) -> Iterator[Tree]:
     """The best shape of each size up to ``most_nodes`` and each depth known; each shape once, chains left out."""
-    deepest = min((chains.k_max if chains.follows_text else 1 for chains in prompts), default=0)
-    deepest = min(MOST_LEVELS, deepest)
+    deepest = min(MOST_LEVELS, *(chains.k_max for chains in prompts)) if prompts else 0
     counts = path_counts(prompts, deepest)
     seen: set[Tree] = set()
     for depth in range(1, deepest + 1):
@@ -37,13 +36,20 @@ def tree_candidates(prompts: Sequence[Chains], most_nodes: int) -> Iterator[Tree
 
 
 def path_counts(prompts: Sequence[Chains], deepest: int) -> Counter[Ranks]:
-    """How often the text follows each path of up to ``deepest`` ranks, over all positions."""
+    """How often the text follows each path of up to ``deepest`` ranks, over all positions.
+
+    Of a drafter that knows more than the text only paths along its own chains are known: they end in the first rank
+    that is not 0.
+    """
     counts: Counter[Ranks] = Counter()
     for chains in prompts:
         for start in range(len(chains.ranks)):
             path: Ranks = ()
             for depth in range(1, deepest + 1):
-                rank = chains.rank(start, depth)
+                in_chain = not any(path)
+                if not in_chain and not chains.follows_text:
+                    break
+                rank = chains.rank(start, depth, in_chain=in_chain)
                 if rank is None or rank >= MOST_NODES:
                     break
                 path = (*path, rank)

@@ -15,6 +15,7 @@ from specdec.analysis.policy_search import oracle, regret, score, search
 from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import Curve, StepCosts
 from specdec.errors import ConfigError, RecordError
+from specdec.records.columns import CHANCES
 
 K_MAX, EOS = 8, 0
 POLICIES = [
@@ -47,6 +48,13 @@ class World:
         token = self.target(prefix) if dice.random() < 0.75 else dice.randrange(1, 40)
         return token, dice.random(), 2 * dice.random(), dice.random()
 
+    def chances(self, prefix):
+        """Probabilities of the eight likeliest tokens, the drafted one's first."""
+        dice = random.Random(f"{self.seed}-chances-{prefix}")
+        first = self.draft(prefix)[1]
+        shares = sorted((dice.random() ** 2 for _ in range(7)), reverse=True)
+        return [first, *((1 - first) * share / (0.2 + sum(shares)) for share in shares)]
+
     def ranked(self, prefix):
         """Every token as the drafter ranks it: its draft first, the target's among the next few, the rest by id."""
         first, target = self.draft(prefix)[0], self.target(prefix)
@@ -73,10 +81,11 @@ def record(world, max_new, name="prompt"):
             target = text[position + depth] if inside else -1
             accepted = reached and token == target
             rank = world.ranked(prefix).index(target) if reached and inside else None
-            rows.append((position, depth, token, target, confidence, entropy, margin, accepted, reached, rank))
+            seen = (confidence, entropy, margin, accepted, reached, rank)
+            rows.append((position, depth, token, target, *seen, *world.chances(prefix)[1:]))
             prefix, reached = (*prefix, token), accepted
     names = ["position", "depth", "token", "target_token", "confidence", "entropy", "margin", "accepted", "reached"]
-    names.append("draft_rank")
+    names += ["draft_rank", *CHANCES]
     labels = {"context": 256, "family": name, "prompt_hash": name}
     return pd.DataFrame(rows, columns=names).assign(**labels)
 
@@ -220,6 +229,12 @@ def test_a_table_with_a_missing_chain_is_refused():
         ("certainty=0.6,k=8", "'certainty' is unknown"),
         ("confidence=high,k=8", "has no number"),
         ("confidence=0.5,margin=0.1,k=8", "use one of them"),
+        ("siblings=4@0.1", "sets no longest draft"),
+        ("k=0,siblings=4@0.1", "needs siblings once, beside a chain"),
+        ("k=4,siblings=4@0.1,siblings=2@0.1", "needs siblings once"),
+        ("k=4,siblings=1@0.1", "'siblings=1@0.1' is impossible"),
+        ("k=4,siblings=4@1", "the least chance of a sibling"),
+        ("k=4,siblings=4", "as in siblings=4@0.1"),
     ],
 )
 def test_an_impossible_policy_is_one_sentence(text, words):

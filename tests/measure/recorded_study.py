@@ -24,9 +24,22 @@ POLICIES = [
     ("k=1", {"kind": "fixed", "k": 1}, None),
     ("k=4", {"kind": "fixed", "k": 4}, None),
     ("confidence=0.3,k=5", {"kind": "confidence", "k": 5, "threshold": 0.3}, None),
-    ("tree=6", {"kind": "fixed", "k": 1}, {"levels": [[6]]}),
+    ("tree=6", {"kind": "fixed", "k": 1}, {"tree": {"levels": [[6]]}}),
+    ("tree=4/3", {"kind": "fixed", "k": 2}, {"tree": {"levels": [[4], [3]]}}),
+    ("k=1,siblings=6@0.01", {"kind": "fixed", "k": 1}, {"siblings": {"most": 6, "least_chance": 0.01}}),
+    ("k=3,siblings=4@0.02", {"kind": "fixed", "k": 3}, {"siblings": {"most": 4, "least_chance": 0.02}}),
+    (
+        "confidence=0.1,k=5,siblings=8@0.004",
+        {"kind": "confidence", "k": 5, "threshold": 0.1},
+        {"siblings": {"most": 8, "least_chance": 0.004}},
+    ),
+    (
+        f"cost={1.2 * (0.02 + 0.01) / 0.6!r},k=4,siblings=3@0.03",
+        {"kind": "cost_aware", "k": 4, "draft_cost": 0.02, "row_cost": 0.01, "pace": 1.2, "next_rate": 0.6},
+        {"siblings": {"most": 3, "least_chance": 0.03}},
+    ),
 ]
-"""A policy in words, and the live arm's controller and tree."""
+"""A policy in words, and the live arm's controller and how its drafts branch."""
 
 
 def section():
@@ -45,26 +58,28 @@ def record(folder, drafter):
     write_observations(section(), observations, folder / "models", folder / "development.jsonl", *out)
 
 
-def engine_of(study, drafter, controller, tree=None):
-    arm = Arm.model_validate({"drafter": {"kind": "model", "model": drafter}, "controller": controller, "tree": tree})
+def engine_of(study, drafter, controller, branches=None):
+    model = {"kind": "model", "model": drafter}
+    arm = Arm.model_validate({"drafter": model, "controller": controller, **(branches or {})})
     return checked(assemble(arm, Loaded(study / "models", section()), max_new_tokens=NEW_TOKENS))
 
 
-def live(study, drafter, controller, prompt, tree=None):
-    engine = engine_of(study, drafter, controller, tree)
+def live(study, drafter, controller, prompt, branches=None):
+    engine = engine_of(study, drafter, controller, branches)
     rounds = list(decode(engine, engine.prefill(prompt)))
     return [(r.n_drafted, r.n_reached, r.n_accepted, len(r.emitted)) for r in rounds], engine
 
 
-def acceptance_replayed_as_live(study, drafter, policy, controller, tree):
+def acceptance_replayed_as_live(study, drafter, policy, controller, branches):
     """Rounds and forwards are equal, whatever the family; the accepted share of the reached draft tokens."""
     recorded = {chains.family: chains for chains in read_chains(pd.read_parquet(study / "o.parquet"))}
     n_accepted = n_reached = 0
     for family, prompt in zip(FAMILIES, PROMPTS, strict=True):
-        rounds, engine = live(study, drafter, controller, prompt, tree)
+        rounds, engine = live(study, drafter, controller, prompt, branches)
         played = list(replay(recorded[family], parse_policy(policy), NEW_TOKENS))
         assert [(r.n_drafted, r.n_reached, r.n_accepted, r.n_emitted) for r in played] == rounds
-        assert count(played).n_draft_forwards == engine.drafter.tally.forwards["draft"]
+        assert count(iter(played)).n_draft_forwards == engine.drafter.tally.forwards["draft"]
+        assert count(iter(played)).n_verify_rows == engine.verifier.tally.rows["verify"]
         n_reached += sum(r[1] for r in rounds)
         n_accepted += sum(r[2] for r in rounds)
     return n_accepted / n_reached

@@ -31,10 +31,10 @@ def study(tiny_model, disturbed_layers, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("policy", "controller", "tree"), POLICIES)
-def test_a_policy_replayed_from_the_chains_is_the_live_run(study, policy, controller, tree):
+@pytest.mark.parametrize(("policy", "controller", "branches"), POLICIES)
+def test_a_policy_replayed_from_the_chains_is_the_live_run(study, policy, controller, branches):
     """Rounds and forwards are equal; some drafts stand and some fall, or the test would prove nothing."""
-    assert 0.1 < acceptance_replayed_as_live(study, "small", policy, controller, tree) < 1.0
+    assert 0.1 < acceptance_replayed_as_live(study, "small", policy, controller, branches) < 1.0
 
 
 def test_ids_that_it_cannot_draft_have_no_probability(study):

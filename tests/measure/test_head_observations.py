@@ -29,17 +29,17 @@ def study(tiny_model, random_head, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("policy", "controller", "tree"), POLICIES)
-def test_a_policy_replayed_from_the_chains_is_the_live_run(study, policy, controller, tree):
+@pytest.mark.parametrize(("policy", "controller", "branches"), POLICIES)
+def test_a_policy_replayed_from_the_chains_is_the_live_run(study, policy, controller, branches):
     """Rounds and forwards are equal; some drafts stand and some fall, or the test would prove nothing."""
-    assert 0.2 < acceptance_replayed_as_live(study, "head", policy, controller, tree) < 1.0
+    assert 0.2 < acceptance_replayed_as_live(study, "head", policy, controller, branches) < 1.0
 
 
 def test_deeper_trees_of_a_head_are_not_replayed(study):
     """Behind its first token it reads its own states: what it ranks there, no other chain has recorded."""
     recorded = read_chains(pd.read_parquet(study / "o.parquet"))
-    with pytest.raises(RecordError, match="trees of one level can be replayed"):
-        score("tree=4/2", recorded, StepCosts(0.1, Curve.flat(1.0)), NEW_TOKENS)
+    with pytest.raises(RecordError, match="behind the likeliest tokens alone can be replayed"):
+        score("tree=4/2+1", recorded, StepCosts(0.1, Curve.flat(1.0)), NEW_TOKENS)
 
 
 @pytest.mark.parametrize("k", [1, 3])
