@@ -71,6 +71,7 @@ def audit(results: Path) -> list[str]:
         runs["timing"],
         read_observations(tables["observations"]),
         read_step_times(step_costs) if step_costs else None,
+        arms=noted.get("arms"),
     )
     hashes = input_hashes(**tables, step_costs=step_costs)
     tables |= {"step_costs": folder / STEP_COSTS}

@@ -57,6 +57,15 @@ _COST_UNITS = {
     "perfect_acceptance_r": "ratio",
 }
 
+_REPLAYED_UNITS = {
+    "counts_equal": "",
+    "tokens_per_round": "tokens/round",
+    "rows_per_verify": "",
+    "predicted_r": "ratio",
+    "measured_r": "ratio",
+    "error": "fraction",
+}
+
 
 def make_claims(
     speedup: Sequence[Row],
@@ -65,6 +74,7 @@ def make_claims(
     observations: Mapping[str, Any],
     policies: Sequence[Row],
     ladder: Row,
+    replayed: Row,
 ) -> Claims:
     """All claims by id.
 
@@ -87,6 +97,8 @@ def make_claims(
     found.update(_observation_claims(observations))
     for row in policies:
         found.update(_policy_claims(row))
+    for row in replayed["rows"]:
+        found.update(_replayed_claims(row))
     for row in ladder["rows"]:
         found.update(_ladder_claims(row))
     for context, arm in ladder["best"].items():
@@ -205,6 +217,15 @@ def _policy_claims(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:
         ("best_ratio", row["policies"][0]["ratio"]),
     ):
         yield f"{stem}.{name}", _claim(value, unit="ratio", n=n, source=source)
+
+
+def _replayed_claims(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:
+    if row["status"] != "replayed":
+        return
+    stem, n = f"sweep.{row['context']}.{row['arm']}.replayed", row["n_families"]
+    source = f"{_OBSERVATIONS}, {_SOURCES['sweep']}"
+    for name, unit in _REPLAYED_UNITS.items():
+        yield f"{stem}.{name}", _claim(row[name], unit=unit, n=n, source=source)
 
 
 def _claim(

@@ -3,6 +3,7 @@
 Both come from development families, so the confirmatory run's families stay unseen.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -14,19 +15,21 @@ from specdec.analysis.round_model import Curve, StepCosts
 from specdec.analysis.unit_costs import fit, target_steps, works
 
 
-def choose_policies(observations: pd.DataFrame, sweep: pd.DataFrame) -> list[dict[str, Any]]:
+def choose_policies(observations: pd.DataFrame, sweep: pd.DataFrame, arms: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Best policy, regrets and all candidates by context of the observations.
 
-    Step costs are fitted over the sweep's arms that draft with a model, at the same context (all of them
-    together: a sweep of several draft models gives their mean). A context that the
-    sweep did not time has ``status`` "not measured" and a reason.
+    Step costs are fitted at the same context over the sweep's ``arms``, those that draft with the recorded model; if it
+    timed none, over all that draft with a model (of several models that is their mean). A context that the sweep did
+    not time has ``status`` "not measured" and a reason.
     """
+    mine = sweep[sweep["arm"].isin({*arms, *sweep["baseline"]})]
     found = []
     for context, rows in observations.groupby("context", sort=True):
         entry: dict[str, Any] = {"context": int(rows["context"].iloc[0]), "status": "measured", "reason": None}
         prompts = read_chains(rows)
         k_max = min(chains.k_max for chains in prompts)
-        costs = sweep_costs(sweep[sweep["context"] == context], k_max)
+        here = (table[table["context"] == context] for table in (mine, sweep))
+        costs = next((fitted for table in here if (fitted := sweep_costs(table, k_max))), None)
         if costs is None:
             reason = "the sweep has no probed repeat of an arm with a draft model at this context"
             found.append(entry | {"status": "not measured", "reason": reason})

@@ -16,6 +16,10 @@ from specdec.analysis.tree_search import tree_candidates
 FLAT_NODES = 15
 """Nodes of a tree where the cost of verifying is said to be the same for any number of rows."""
 
+SIBLING_CHAINS = ("k=1", "k=2", "cost=0.1,k=4", "cost=0.2,k=4", "cost=0.3,k=4")
+SIBLINGS = tuple(f"siblings={most}@{least:g}" for most in (2, 4, 8) for least in (0.02, 0.05, 0.1, 0.2))
+"""Chains that are proposed with siblings beside the best one, and how many of which chance."""
+
 THRESHOLDS = {
     "confidence": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     "margin": (0.1, 0.2, 0.4, 0.6, 0.8),
@@ -95,14 +99,16 @@ def search_trees(prompts: Sequence[Chains], costs: StepCosts, max_new: int, chai
     Returns
     -------
     dict
-        ``candidates`` (best first; as far as the curve of verify costs reaches, a flat one to `FLAT_NODES`),
-        ``best`` (its policy name, None if nothing was found), ``pays`` (cheaper than the best ``chain``), and
-        ``gain_over_chain`` (ratio of their times; below 1 the chain is better).
+        ``candidates`` (trees and chains with siblings, best first; as far as the curve of verify costs reaches, of
+        trees under a flat one to `FLAT_NODES`), ``best`` (its policy name, None if nothing was found), ``pays``
+        (cheaper than the best ``chain``), and ``gain_over_chain`` (ratio of their times; below 1 the chain is better).
     """
     curve = costs.verify
     most_nodes = FLAT_NODES if curve.is_flat else int(curve.rows[-1]) - 1
     names = [f"tree={tree.name}" for tree in tree_candidates(prompts, most_nodes)]
-    scored = sorted((score(name, prompts, costs, max_new) for name in names), key=_rank)
+    scored = [score(name, prompts, costs, max_new) for name in names]
+    scored += _with_siblings(prompts, costs, max_new, chain)
+    scored.sort(key=_rank)
     gain = chain.cost / scored[0].cost if scored else None
     return {
         "candidates": [{"policy": s.policy, "ratio": s.ratio, **s.counts.as_json()} for s in scored],
@@ -110,6 +116,22 @@ def search_trees(prompts: Sequence[Chains], costs: StepCosts, max_new: int, chai
         "gain_over_chain": gain,
         "pays": gain is not None and gain > 1,
     }
+
+
+def _with_siblings(prompts: Sequence[Chains], costs: StepCosts, max_new: int, chain: Scored) -> Iterator[Scored]:
+    """Chains with siblings, those left out whose longest block no cost is known for, and copies of their chain."""
+    deepest = min(chains.k_max for chains in prompts)
+    if any(chains.chances is None for chains in prompts):
+        return
+    chains = (name for name in (chain.policy, *SIBLING_CHAINS) if 0 < parse_policy(name).k_max <= deepest)
+    for name in dict.fromkeys(chains):
+        for siblings in SIBLINGS:
+            words = f"{name},{siblings}"
+            played = [list(replay(recorded, parse_policy(words), max_new)) for recorded in prompts]
+            longest = max((r.n_drafted + 1 for rounds in played for r in rounds), default=1)
+            beside = any(r.n_drafted > r.n_levels for rounds in played for r in rounds)
+            if beside and (costs.verify.is_flat or longest <= costs.verify.rows[-1]):
+                yield _scored(words, played, costs)
 
 
 def regret(scored: Scored, perfect: Scored) -> float:

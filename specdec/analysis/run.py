@@ -6,11 +6,13 @@ writes around it.
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from specdec.analysis.arm_words import arms_in_words
 from specdec.analysis.claims import make_claims, make_metrics
 from specdec.analysis.comparison import Comparison, compare
 from specdec.analysis.cost_model import cost_entry
@@ -18,11 +20,13 @@ from specdec.analysis.drift import drift
 from specdec.analysis.frozen import frozen_state
 from specdec.analysis.ladder import drafter_ladder
 from specdec.analysis.policy_choice import choose_policies
+from specdec.analysis.replayed_arms import replayed_arms
 from specdec.analysis.speedup import speedup_row
 from specdec.analysis.step_costs import StepTimes, read_step_times
 from specdec.analysis.tables import study_tables
 from specdec.analysis.tables_in import input_hashes, read_observations
 from specdec.analysis.verdict import verdicts
+from specdec.config.arms import Arm
 from specdec.config.study import Analysis
 from specdec.records.observation_summary import summarise_observations
 from specdec.records.tables import read_runs
@@ -40,6 +44,8 @@ def analyse(
     folder: Path,
     step_costs: Path | None = None,
     design: Path | None = None,
+    arms: Mapping[str, Arm] | None = None,
+    drafter: str = "",
 ) -> None:
     """Analyse a study and write its JSON files and ``speedup.csv`` (for DVC plots) into ``folder``.
 
@@ -52,12 +58,16 @@ def analyse(
     observations : Path
         ``observations.parquet``.
     folder : Path
-        Receives ``speedup``, ``cost_model``, ``verdict``, ``policies``, ``drift``, ``ladder``, ``tables``,
-        ``claims`` and ``metrics`` (.json).
+        Receives ``speedup``, ``cost_model``, ``verdict``, ``policies``, ``replayed``, ``drift``, ``ladder``,
+        ``tables``, ``claims`` and ``metrics`` (.json).
     step_costs : Path, optional
         ``step_costs.json`` of the micro-benchmark: memory limit of the baseline, independent prediction of R.
     design : Path, optional
         ``design.json``, the frozen design; cells of another design are refused.
+    arms : mapping, optional
+        The sweep's arms by name, to be replayed; without them none is.
+    drafter : str
+        Model whose chains were recorded.
 
     Raises
     ------
@@ -66,9 +76,12 @@ def analyse(
     """
     steps = read_step_times(step_costs) if step_costs is not None else None
     frozen = read_json(design) if design is not None else None
-    made = documents(analysis, read_runs(sweep), read_runs(timing), read_observations(observations), steps, frozen)
+    tables = (read_runs(sweep), read_runs(timing), read_observations(observations))
+    words = arms_in_words(arms, drafter) if arms else None
+    made = documents(analysis, *tables, steps, frozen, words)
     made["claims"]["inputs"] = input_hashes(sweep, timing, observations, step_costs)
     made["claims"]["settings"] = analysis.model_dump()
+    made["claims"]["arms"] = words
     for name, content in made.items():
         write_json(Path(folder) / f"{name}.json", content)
     write_text(Path(folder) / "speedup.csv", _plot_table(made["speedup"]["rows"]))
@@ -81,15 +94,20 @@ def documents(
     observations: pd.DataFrame,
     steps: StepTimes | None = None,
     design: dict[str, Any] | None = None,
+    arms: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The analysis as plain values by file stem; the same input always gives the same output."""
+    """The analysis as plain values by file stem; the same input always gives the same output.
+
+    ``arms`` are the sweep's drafting arms as `arms_in_words` describes them.
+    """
     comparisons = {"sweep": compare(sweep, analysis), "timing": compare(timing, analysis)}
     everything = [c for phase in comparisons.values() for c in phase]
     speedup = [speedup_row(c, analysis, steps) for c in everything]
     runs = {"sweep": sweep, "timing": timing}
     costs = [cost_entry(c, runs[c.phase], steps) for c in everything if c.estimand == "decode"]
     summary = summarise_observations(observations)
-    policies = choose_policies(observations, sweep)
+    replayed = replayed_arms(comparisons["sweep"], sweep, observations, arms or {}, costs)
+    policies = choose_policies(observations, sweep, [r["arm"] for r in replayed["rows"] if r["policy"]])
     timed_costs = {(entry["context"], entry["arm"]): entry for entry in costs if entry["phase"] == "timing"}
     verdict = verdicts(comparisons["timing"], timed_costs, _contexts(everything, observations), analysis)
     ladder = drafter_ladder(comparisons["timing"], timed_costs, analysis)
@@ -101,10 +119,11 @@ def documents(
         "cost_model": version | {"contexts": _by_context(costs)},
         "verdict": version | verdict,
         "policies": version | {"contexts": policies},
+        "replayed": version | replayed,
         "drift": version | {phase: drift(runs[phase]) for phase in runs},
         "ladder": {**version, **ladder},
         "tables": version | study_tables(speedup, {(e["phase"], e["context"], e["arm"]): e for e in costs}, summary),
-        "claims": version | {"claims": make_claims(speedup, costs, verdict, summary, policies, ladder)},
+        "claims": version | {"claims": make_claims(speedup, costs, verdict, summary, policies, ladder, replayed)},
         "metrics": make_metrics(speedup, verdict, ladder),
     }
 

@@ -8,7 +8,9 @@ from specdec.cli.sections import Sections
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("--params", required=True, help="JSON: analysis")
+    parser.add_argument(
+        "--params", required=True, help="JSON: analysis; of the sweep its arms, of the observations their drafter"
+    )
     parser.add_argument("--sweep", type=Path, required=True, help="runs.csv of the sweep")
     parser.add_argument("--timing", type=Path, required=True, help="runs.csv of the confirmatory timing")
     parser.add_argument("--observations", type=Path, required=True, help="observations.parquet")
@@ -20,8 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Analyse the study."""
     from specdec.analysis.run import analyse
+    from specdec.config.arms import Arm
     from specdec.config.study import Analysis
 
-    analysis: Analysis = Sections.parse(args.params).read("analysis", Analysis)
-    analyse(analysis, args.sweep, args.timing, args.observations, args.out_dir, args.step_costs, args.design)
+    sections = Sections.parse(args.params)
+    analysis: Analysis = sections.read("analysis", Analysis)
+    arms: dict[str, Arm] = sections.read("arms", dict[str, Arm])
+    drafter: str = sections.read("drafter", str)
+    tables = (args.sweep, args.timing, args.observations)
+    analyse(analysis, *tables, args.out_dir, args.step_costs, args.design, arms, drafter)
     return 0

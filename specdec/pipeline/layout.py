@@ -12,7 +12,10 @@ from specdec.config.study import Builtin
 from specdec.pipeline.table import PHASES
 
 GATES = ("tokens", "alignment", "cache", "algorithm", "bf16")
-ANALYSES = ("speedup", "verdict", "cost_model", "policies", "drift", "ladder", "tables", "claims", "metrics")
+ANALYSES = (
+    *("speedup", "verdict", "cost_model", "policies", "replayed"),
+    *("drift", "ladder", "tables", "claims", "metrics"),
+)
 TEMPLATES = Path("report")
 
 

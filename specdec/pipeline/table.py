@@ -64,7 +64,7 @@ PHASES: dict[str, Phase] = {
         needs=("environment", "models", "prompts", "gates", "observations"),
     ),
     "analysis": Phase(
-        params=("analysis",),
+        params=("analysis", "observations.drafter", "sweep.arms"),
         programs={"analyse": "specdec.analysis.run"},
         needs=("observations", "sweep", "timing"),
     ),

@@ -11,6 +11,7 @@ from simulated_runs import Machine, SimulatedArm, analysis_settings, observation
 from specdec.analysis import audit as audit_verb
 from specdec.analysis.audit import audit
 from specdec.analysis.run import analyse
+from specdec.config.arms import Arm
 from specdec.errors import GateFailed, RecordError
 from specdec.storage import read_json, sha256_file, write_json
 
@@ -20,7 +21,11 @@ ARMS = [
     SimulatedArm("draft_k4", k=4, acceptance=0.7, draft=0.1, verify=1.1, host=0.02),
 ]
 MACHINE = Machine(noise=0.01, family_noise=0.3, drift=0.05)
-FILES = ("speedup", "cost_model", "verdict", "policies", "drift", "ladder", "tables", "claims", "metrics")
+FILES = (
+    *("speedup", "cost_model", "verdict", "policies", "replayed"),
+    *("drift", "ladder", "tables", "claims", "metrics"),
+)
+K4 = {"drafter": {"kind": "model", "model": "small"}, "controller": {"kind": "fixed", "k": 4}}
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +35,7 @@ def original(tmp_path_factory):
         (results / name).mkdir()
     sweep = simulate(ARMS, phase="sweep", n_families=3, n_blocks=2, n_repeats=1, machine=MACHINE)
     timing = simulate(ARMS, contexts=(256, 1024), n_families=9, machine=MACHINE)
+    sweep["prompt_hash"] = sweep["prompt_hash"].str.replace("256-family_0", "prompt-")  # those that were recorded
     sweep.to_csv(results / "sweep" / "runs.csv", index=False)
     timing.to_csv(results / "timing" / "runs.csv", index=False)
     observations().to_parquet(results / "observations" / "observations.parquet")
@@ -46,7 +52,9 @@ def results(original, tmp_path):
 def run(results, **settings):
     tables = (results / "sweep/runs.csv", results / "timing/runs.csv", results / "observations/observations.parquet")
     steps = results / "timing" / "step_costs.json"
-    analyse(analysis_settings(**settings), *tables, results / "analysis", steps if steps.exists() else None)
+    steps = steps if steps.exists() else None
+    arms = {"draft_k4": Arm.model_validate(K4)}
+    analyse(analysis_settings(**settings), *tables, results / "analysis", steps, arms=arms, drafter="small")
 
 
 def edit(path, column, row, change):
@@ -100,6 +108,14 @@ def test_a_ratio_and_its_speeds_agree(original):
     for row in read_json(original / "analysis/speedup.json")["rows"]:
         if row["estimand"] == "decode" and row["arm"] == "null_arm":
             assert row["arm_tokens_per_s"] / row["baseline_tokens_per_s"] == pytest.approx(row["r_gm"], rel=0.05)
+
+
+def test_what_was_replayed_is_claimed_and_audited(results):
+    claims = read_json(results / "analysis/claims.json")["claims"]
+    assert claims["sweep.256.draft_k4.replayed.counts_equal"]["value"] is False  # simulated rounds follow no chain
+    path = results / "observations/observations.parquet"
+    observations(seed=1).to_parquet(path)
+    assert any("draft_k4.replayed.tokens_per_round" in fault for fault in audit(results))
 
 
 def test_every_claim_names_its_unit_count_and_source(original):

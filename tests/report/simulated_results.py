@@ -13,6 +13,7 @@ import pandas as pd
 from simulated_mechanisms import write_mechanisms
 
 from specdec.analysis.run import analyse
+from specdec.config.arms import Arm
 from specdec.records.observation_summary import summarise_observations
 from specdec.storage import write_json, write_text
 
@@ -71,6 +72,7 @@ def write_results(results: Path, *, planted: bool = False, n_families: int = 12)
         machine=machine,
         seed=4,
     )
+    sweep["prompt_hash"] = sweep["prompt_hash"].str.replace("256-family_0", "prompt-")  # those that were recorded
     chains = simulation.observations(n_prompts=6, n_tokens=40)
     timing["started_at"] = _one_after_another(timing)
     if planted:
@@ -94,8 +96,21 @@ def write_results(results: Path, *, planted: bool = False, n_families: int = 12)
         results / "analysis",
         results / "timing/step_costs.json",
         results / "timing/design.json",
+        _arms(),
+        "drafter",
     )
     return results
+
+
+def _arms() -> dict[str, Arm]:
+    """The sweep's arms; one of them drafts with another model than the one that was recorded."""
+    chain = {name: ("drafter", {"kind": "fixed", "k": k}) for name, k in (("k1", 1), ("k2", 2), ("k4", 4), ("k8", 8))}
+    stopped = {"confidence_04": ("drafter", 0.4), "confidence_06": ("head", 0.6)}
+    chain |= {name: (model, {"kind": "confidence", "k": 3, "threshold": t}) for name, (model, t) in stopped.items()}
+    return {
+        name: Arm.model_validate({"drafter": {"kind": "model", "model": model}, "controller": controller})
+        for name, (model, controller) in chain.items()
+    }
 
 
 def _one_after_another(runs: pd.DataFrame) -> pd.Series:

@@ -24,7 +24,11 @@ rule analyse:
         "../envs/specdec.yaml"
     params:
         code=CODE["analysis"]["analyse"],
-        values=as_json(analysis=config["analysis"]),
+        values=as_json(
+            analysis=config["analysis"],
+            arms=config["sweep"]["arms"],
+            drafter=config["observations"]["drafter"],
+        ),
     shell:
         "specdec analyse --params {params.values:q} --sweep {input.sweep} --timing {input.timing} "
         "--step-costs {input.step_costs} --design {input.design} --observations {input.observations} "

@@ -19,12 +19,22 @@ NUMBERS = (
     Column("n_verify_forwards", "Target forwards", "count"),
     Column("n_draft_forwards", "Draft forwards", "count"),
 )
+REPLAYED = "analysis/replayed.json"
+REPLAYED_NUMBERS = (
+    Column("rows_per_verify", "Rows per block", "ratio"),
+    Column("tokens_per_round", "Tokens per round", "tokens/round"),
+    Column("predicted_r", "R predicted by replay", "ratio"),
+    Column("measured_r", "Measured R", "ratio"),
+    Column("error", "Error", "fraction"),
+    Column("step_predicted_r", "R predicted from single forwards", "ratio"),
+)
 TREE_NUMBERS = (NUMBERS[0], NUMBERS[2], Column("n_verify_rows", "Rows verified", "count"), NUMBERS[3])
 SHOWN_TREES = 6
 """Shapes in the table; the file has them all."""
 PAYS = (
     "Verifying several continuations at once would pay at context %(context)s: %(tree)s would be %(gain)s times as "
-    "fast as the best chain, %(chain)s. A shape names the children of each node, levels parted by slashes."
+    "fast as the best chain, %(chain)s. A shape names the children of each node, levels parted by slashes; "
+    "siblings=MOST@LEAST is a chain with up to MOST tokens a level, those whose chance is above LEAST."
 )
 PAYS_NOT = (
     "Verifying several continuations at once would not pay at context %(context)s: the best shape, %(tree)s, would run "
@@ -43,6 +53,7 @@ def policies_section(sources: Sources) -> Section:
             parts.append(Missing(FILE, "Not measured: %(file)s holds no policy for a context."))
     if not parts:
         parts = [policies if isinstance(policies, Missing) else Missing(FILE)]
+    parts += _replayed(sources)
     return Section(
         "policies",
         "Other policies, replayed",
@@ -110,6 +121,43 @@ def _trees(index: int, context: dict[str, Any]) -> list[Part]:
     )
     gain = {"gain": (pointer(FILE, "contexts", index, "trees", "gain_over_chain"), "ratio")}
     return [Note(PAYS if trees.get("pays") else PAYS_NOT, "plain", names, gain), table]
+
+
+def _replayed(sources: Sources) -> list[Part]:
+    """Arms of the sweep that were replayed, beside what they did and took; then those that could not be."""
+    document = sources.inputs.document(REPLAYED)
+    rows = list(enumerate(document.get("rows", []) if document else []))
+    told = [(place, row) for place, row in rows if row.get("status") == "replayed"]
+    untold = [(place, row) for place, row in rows if row.get("status") != "replayed"]
+    names = (Column("context", "Context"), Column("arm", "Arm"))
+    parts: list[Part] = []
+    if told:
+        counted = Column("counts_equal", "Rounds and forwards as live", word=True)
+        table = Table(
+            "replayed-arms",
+            "Arms of the sweep, timed and replayed: R as chains and the other arms' step costs predict it",
+            (*names, Column("policy", "Policy"), counted, *REPLAYED_NUMBERS),
+            tuple(
+                Row(
+                    {
+                        **{c.key: str(row[c.key]) for c in (*names, Column("policy", "Policy"))},
+                        "counts_equal": "yes" if row["counts_equal"] else "no",
+                        **{c.key: pointer(REPLAYED, "rows", place, c.key) for c in REPLAYED_NUMBERS},
+                    }
+                )
+                for place, row in told
+            ),
+        )
+        parts.append(table)
+    if untold:
+        title = "Arms of the sweep that were not replayed"
+        reasons = tuple(
+            Row({**{c.key: str(row[c.key]) for c in names}, "reason": pointer(REPLAYED, "rows", place, "reason")})
+            for place, row in untold
+        )
+        columns = (*names, Column("reason", "Reason", said=True))
+        parts.append(Table("not-replayed-arms", title, columns, reasons, folded=True, summary=title))
+    return parts
 
 
 def _draw(records: list[dict[str, Any]], words: Words, best: str) -> alt.TopLevelMixin:
