@@ -22,7 +22,9 @@ DEFAULT_TABLE = Path("results/observations/observations.parquet")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("--policy", required=True, help="for example k=4, confidence=0.6,k=8 or tree=9/3+2+1")
+    parser.add_argument(
+        "--policy", required=True, help="for example k=4, confidence=0.6,k=8, k=4,siblings=4@0.1 or tree=9/3+2+1"
+    )
     parser.add_argument("--observations", type=Path, default=DEFAULT_TABLE, help=f"recorded chains ({DEFAULT_TABLE})")
     parser.add_argument("--context", help="only this context (default: all)")
     parser.add_argument("--max-new", help="limit on emitted tokens, the prefill's included (default: as recorded)")
