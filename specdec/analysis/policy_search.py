@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from specdec.analysis.chains import Chains, Counts, ReplayedRound, count, perfect_stop, replay
+from specdec.analysis.chains import Chains
 from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import StepCosts
+from specdec.analysis.rounds import Counts, ReplayedRound, count, perfect_stop, replay
 from specdec.analysis.tree_search import tree_candidates
 
 FLAT_NODES = 15

@@ -4,17 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import ValidationError
 
-from specdec.analysis.policies import (
-    Branching,
-    Confidence,
-    CostAware,
-    Entropy,
-    FixedK,
-    Heuristic,
-    Margin,
-    Policy,
-    WithSiblings,
-)
+from specdec.analysis.branching import Branching, WithSiblings
+from specdec.analysis.policies import Confidence, CostAware, Entropy, FixedK, Heuristic, Margin, Policy
 from specdec.config.tree import Siblings, tree_from
 from specdec.errors import ConfigError
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from specdec.analysis.chains import Chains, Counts, count, read_chains, replay
+from specdec.analysis.chains import Chains, read_chains
 from specdec.analysis.cost_options import add_cost_arguments, costs_from, whole
 from specdec.analysis.estimands import acceptance_rate, tokens_per_round
 from specdec.analysis.policies import Policy
 from specdec.analysis.policy_search import oracle, regret, score, search_trees
 from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import StepCosts
+from specdec.analysis.rounds import Counts, count, replay
 from specdec.analysis.tables_in import read_observations
 from specdec.errors import ConfigError
 from specdec.storage import read_json

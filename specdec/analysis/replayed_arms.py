@@ -12,12 +12,13 @@ from typing import Any
 import pandas as pd
 
 from specdec.analysis.cells import headline, probed
-from specdec.analysis.chains import Chains, Counts, ReplayedRound, count, read_chains, replay
+from specdec.analysis.chains import Chains, read_chains
 from specdec.analysis.comparison import Comparison
 from specdec.analysis.estimands import geometric_mean, tokens_per_round
 from specdec.analysis.policy_search import round_cost
 from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import Curve, StepCosts
+from specdec.analysis.rounds import Counts, ReplayedRound, count, replay
 from specdec.analysis.unit_costs import Work, fit, target_steps, works
 from specdec.config.tree import MOST_NODES
 from specdec.errors import RecordError

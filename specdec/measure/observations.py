@@ -2,11 +2,11 @@
 
 Greedy drafting depends on the committed prefix alone, and the committed text of a lossless arm is always
 the target's own. So one chain per position, as deep as any policy goes, holds every draft that any policy
-could ever make on that text (``specdec.analysis.chains`` plays them back). Development families only.
+could ever make on that text (``specdec.analysis.rounds`` plays them back). Development families only.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from specdec.config.study import EngineSection, Observations
 from specdec.decode.assemble import TARGET_ONLY, assemble
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
-from specdec.decode.signals import entropy, margin, top_probabilities
 from specdec.errors import ModelError
+from specdec.measure.drafted_chains import chains, rank_of
 from specdec.measure.head_text import HeadOverText
 from specdec.measure.process import say
 from specdec.measure.spread import SpreadDistilled
@@ -27,7 +27,7 @@ from specdec.models.distilled_executor import DistilledExecutor
 from specdec.models.executor import Executor, prefill
 from specdec.models.head_executor import HeadExecutor
 from specdec.prompts.rows import Prompt, read_prompts
-from specdec.records.columns import CHANCES, N_CHANCES, OBSERVATIONS, SCHEMA_VERSION
+from specdec.records.columns import CHANCES, OBSERVATIONS, SCHEMA_VERSION
 from specdec.records.observation_summary import summarise_observations
 from specdec.storage import replacing, write_json
 
@@ -41,19 +41,6 @@ class TargetText:
 
     tokens: tuple[int, ...]
     stopped: str | None
-
-
-@dataclass(frozen=True)
-class Chain:
-    """What the drafter would draft after one emitted token: lists over depth 1 .. ``k_max``."""
-
-    tokens: list[int]
-    chances: list[list[float]]
-    """Probabilities of the drafter's likeliest tokens, the drafted one first; at most ``N_CHANCES``."""
-    entropy: list[float]
-    margin: list[float]
-    target_rank: list[int]
-    """Rank of the text's own token among the drafter's, 0 is top; meaningless behind the end of the text."""
 
 
 def write_observations(
@@ -157,41 +144,6 @@ def observe(
     return rows
 
 
-def chains(
-    drafter: Executor,
-    prompt: Sequence[int],
-    text: Sequence[int],
-    k_max: int,
-    chunk: int,
-    own: torch.Tensor | None = None,
-) -> Iterator[Chain]:
-    """The drafter's greedy chain of ``k_max`` tokens after each token of ``text``.
-
-    Each begins with the forward of the token just committed, as a live chain does, and is rolled back. ``own`` int64
-    are the ids that the drafter knows, in its own order (None: all of them): what it makes of a token is computed over
-    these, so that sums of probabilities have the same terms in the same order as live.
-    """
-    ids = drafter.door.upload([*prompt, *text])
-    cache = drafter.open(len(ids) + k_max)
-    prefill(drafter, ids[: len(prompt)], cache, chunk)
-    for position in range(len(text)):
-        committed = len(prompt) + position
-        token = ids[committed : committed + 1]
-        tokens, signals = [], []
-        for depth in range(1, k_max + 1):
-            logits = drafter.forward(token, cache.length, cache, last_only=True)[0]
-            token = logits.argmax(dim=-1, keepdim=True)
-            tokens.append(token)
-            rank = rank_of(logits, ids[min(committed + depth, len(ids) - 1)])
-            known = logits if own is None else logits[own]
-            rest = torch.stack([entropy(known), margin(known), rank.float()])
-            signals.append(torch.cat([top_probabilities(known, N_CHANCES), rest]))
-        cache.rollback(committed + 1)
-        *chances, entropies, margins, ranks = torch.stack(signals).T.tolist()
-        likely = [list(level) for level in zip(*chances, strict=True)]
-        yield Chain(torch.cat(tokens).tolist(), likely, entropies, margins, [int(rank) for rank in ranks])
-
-
 def _add_target_columns(
     rows: list[dict[str, Any]], target: Executor, prompt: Sequence[int], text: Sequence[int], chunk: int
 ) -> None:
@@ -222,13 +174,6 @@ def _target_columns(logits: torch.Tensor, token: int) -> dict[str, Any]:
         "logit_gap": float(top[0] - logits[token]),
         "target_margin": float(top[0] - top[1]),
     }
-
-
-def rank_of(logits: torch.Tensor, token: torch.Tensor) -> torch.Tensor:
-    """Rank int64 ``[]`` of ``token`` int64 ``[]`` in logits ``[V]``: 0 is the argmax, the lowest id first of equals."""
-    mine = logits[token]
-    before = torch.arange(logits.shape[0], device=logits.device) < token
-    return ((logits > mine) | ((logits == mine) & before)).sum()
 
 
 def _table(prompt: Prompt, rows: list[dict[str, Any]]) -> pd.DataFrame:

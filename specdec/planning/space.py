@@ -14,7 +14,7 @@ BASE_BYTES = 600 * 2**20
 PAGE_BYTES = 4 * 2**20
 ROW_BYTES, ROW_TOKEN_BYTES = 1800, 20
 PROMPT_TOKEN_BYTES = 12
-CHAIN_BYTES = 60
+CHAIN_BYTES = 100
 ITEM_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 PACKED_COPIES = {"packed": 2, "native": 2}
 """Executors that keep a second, rearranged copy of weights (``native`` of a tied head alone, rounded up)."""

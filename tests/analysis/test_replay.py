@@ -9,11 +9,12 @@ import pytest
 from simulated_runs import observations
 
 from specdec.analysis import replay as verb
-from specdec.analysis.chains import Counts, count, perfect_stop, read_chains, replay
+from specdec.analysis.chains import read_chains
 from specdec.analysis.policies import Confidence, FixedK
 from specdec.analysis.policy_search import oracle, regret, score, search
 from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import Curve, StepCosts
+from specdec.analysis.rounds import Counts, count, perfect_stop, replay
 from specdec.errors import ConfigError, RecordError
 from specdec.records.columns import CHANCES
 

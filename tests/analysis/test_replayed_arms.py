@@ -5,10 +5,11 @@ from simulated_runs import STEP_NS, SimulatedArm, analysis_settings, simulate
 from test_replay import World, record
 
 from specdec.analysis.arm_words import arms_in_words, policy_of
-from specdec.analysis.chains import count, read_chains, replay
+from specdec.analysis.chains import read_chains
 from specdec.analysis.comparison import compare
 from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.replayed_arms import COMPARED, replayed_arms
+from specdec.analysis.rounds import count, replay
 from specdec.config.arms import Arm
 
 MAX_NEW = 24

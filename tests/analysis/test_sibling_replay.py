@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_replay import EOS, World, generate, options, record, verb
 
-from specdec.analysis.chains import Counts, count, read_chains, replay
-from specdec.analysis.policies import Confidence, CostAware, FixedK, Heuristic, WithSiblings
+from specdec.analysis.branching import WithSiblings
+from specdec.analysis.chains import read_chains
+from specdec.analysis.policies import Confidence, CostAware, FixedK, Heuristic
 from specdec.analysis.policy_words import parse_policy, siblings_words
+from specdec.analysis.rounds import Counts, count, replay
 from specdec.config.tree import MOST_NODES, Siblings
 from specdec.errors import RecordError
 from specdec.records.columns import CHANCES, N_CHANCES

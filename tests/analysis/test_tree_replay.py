@@ -7,11 +7,12 @@ import pytest
 from simulated_runs import observations
 from test_replay import EOS, World, generate, options, record, verb
 
-from specdec.analysis.chains import Counts, count, read_chains, replay
-from specdec.analysis.policies import Branching
+from specdec.analysis.branching import Branching
+from specdec.analysis.chains import read_chains
 from specdec.analysis.policy_search import FLAT_NODES, score, search
 from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.round_model import Curve, StepCosts
+from specdec.analysis.rounds import Counts, count, replay
 from specdec.analysis.tree_search import likeliest_tree, path_counts, tree_candidates
 from specdec.config.tree import tree_from
 from specdec.errors import ConfigError, RecordError

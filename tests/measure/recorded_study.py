@@ -4,8 +4,9 @@ import pandas as pd
 import torch
 from engine_sections import engine_section
 
-from specdec.analysis.chains import count, read_chains, replay
+from specdec.analysis.chains import read_chains
 from specdec.analysis.policy_words import parse_policy
+from specdec.analysis.rounds import count, replay
 from specdec.config.arms import Arm
 from specdec.config.study import Observations
 from specdec.decode.assemble import assemble

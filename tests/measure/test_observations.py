@@ -10,9 +10,10 @@ from engine_sections import engine_section
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from specdec.analysis.chains import count, read_chains, replay
+from specdec.analysis.chains import read_chains
 from specdec.analysis.policy_words import parse_policy
 from specdec.analysis.replay import replayed
+from specdec.analysis.rounds import count, replay
 from specdec.config.arms import Arm
 from specdec.config.study import Observations
 from specdec.decode.assemble import assemble
@@ -21,7 +22,8 @@ from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
 from specdec.decode.signals import entropy, margin, top_probability
 from specdec.errors import ModelError
-from specdec.measure.observations import chains, write_observations
+from specdec.measure.drafted_chains import chains
+from specdec.measure.observations import write_observations
 from specdec.measure.plan import Session, Visit
 from specdec.measure.session import run as measure
 from specdec.models.executor import prefill

@@ -2,7 +2,7 @@
 
 At depth 1 they cost the same one forward as a chain's first token. Each further level is one more forward over
 the nodes that have children. Which ranks get children is fixed by the shape, so what a tree accepts follows from the
-rank of the target's token alone and can be replayed (``specdec.analysis.policies``).
+rank of the target's token alone and can be replayed (``specdec.analysis.branching``).
 """
 
 from dataclasses import dataclass
