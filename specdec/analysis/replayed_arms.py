@@ -129,11 +129,12 @@ def _row(comparison: Comparison, plays: Plays) -> dict[str, Any]:
 
 
 def _families(comparison: Comparison, plays: Plays) -> Iterator[dict[str, Any]]:
-    """Replay and live counts of each family that was both timed and recorded."""
+    """Replay and live counts of each family that was both timed and recorded; `RecordError` where texts differ."""
     for family in comparison.families:
         rows = family.cell.arm_rows
         if rows.empty or rows["prompt_hash"].iloc[0] not in plays.prompts:
             continue
+        _require_whole(plays.prompts[str(rows["prompt_hash"].iloc[0])], rows)
         played = plays.rounds(str(rows["prompt_hash"].iloc[0]), int(rows["max_new_tokens"].iloc[0]))
         counts = count(iter(played), catch_up=plays.words["catch_up"]).as_json()
         costs = plays.costs if plays.words["bonus"] and plays.words["catch_up"] != "eager" else None
@@ -146,6 +147,15 @@ def _families(comparison: Comparison, plays: Plays) -> Iterator[dict[str, Any]]:
             "counts_equal": all(bool((rows[name] == counts[name]).all()) for name in COMPARED),
             **counts,
         }
+
+
+def _require_whole(chains: Chains, rows: pd.DataFrame) -> None:
+    n_live = int(rows["n_emitted"].max()) + 1
+    if n_live > chains.n_tokens:
+        raise RecordError(
+            f"observations: the text of {chains.context}/{chains.family} was recorded to {chains.n_tokens} tokens, the "
+            f"sweep's has {n_live}; set observations.new_tokens to engine.max_new_tokens"
+        )
 
 
 def _works(comparison: Comparison, sweep: pd.DataFrame) -> list[Work]:

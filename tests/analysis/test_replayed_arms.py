@@ -90,7 +90,7 @@ def test_one_other_count_of_one_repeat_is_seen(sweep, table, name):
     """The planted fault of the comparison, count by count."""
     changed = sweep.copy()
     index = changed.index[(changed["arm"] == "siblings") & (changed["probe_level"] == "off") & ~changed["warmup"]][0]
-    changed.loc[index, name] += 1
+    changed.loc[index, name] -= 1
     rows = rows_of(changed, table)
     assert rows["siblings"]["counts_equal"] is False
     assert rows["tree_4_2"]["counts_equal"] is True
@@ -162,6 +162,14 @@ def test_chains_of_another_text_are_no_replay_of_the_sweeps(sweep, table):
     rows = rows_of(sweep, table.assign(prompt_hash="another prompt"))
     assert {row["status"] for row in rows.values()} == {"not replayed"}
     assert "no family whose chains were recorded" in rows["k1"]["reason"]
+
+
+def test_texts_recorded_too_short_are_no_replay_of_the_sweeps(sweep, table):
+    """Otherwise the rounds behind their end would look like a fault of the replay."""
+    short = table[table["position"] < 6].assign(target_token=lambda t: t["target_token"].where(t["position"] < 5, -1))
+    rows = rows_of(sweep, short)
+    assert {row["status"] for row in rows.values()} == {"not replayed"}
+    assert "set observations.new_tokens to engine.max_new_tokens" in rows["k1"]["reason"]
 
 
 def test_older_tables_replay_chains_and_say_what_siblings_lack(sweep, table):

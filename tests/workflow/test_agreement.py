@@ -36,6 +36,15 @@ def test_no_rule_makes_a_file_that_closing_deletes(finished):
     assert logs == [""] * len(PHASES)
 
 
+def test_the_sweeps_rounds_are_those_of_its_replays(finished):
+    """Chains that one rule recorded, played back, against rounds that another rule timed."""
+    found = json.loads((finished.folder / "results/analysis/replayed.json").read_text())
+    (row,) = found["rows"]
+    assert (found["drafter"], row["arm"], row["policy"], row["status"]) == ("drafter", "k2", "k=2", "replayed")
+    assert row["counts_equal"] is True
+    assert row["families"][0]["n_emitted"] == 7
+
+
 def test_no_two_cells_were_timed_at_once(finished):
     """Case W4, from what happened under ``--cores 4``: each cell was finished before the next one began."""
     lines = [json.loads(line) for line in (finished.folder / "logs/progress.jsonl").read_text().splitlines()[1:]]

@@ -117,7 +117,7 @@ def tiny_study():
     values = yaml.safe_load((ROOT / "studies/smoke.yaml").read_text())
     values["prompts"] |= {"contexts": [512], "development": ["explain_concept"], "held_out": FAMILIES}
     values["gates"] |= {"families": ["explain_concept"], "new_tokens": 6, "ks": [1, 2]}
-    values["observations"] |= {"new_tokens": 6, "k_max": 2}
+    values["observations"] |= {"new_tokens": 8, "k_max": 2}
     values["engine"]["max_new_tokens"] = 8
     for section, arms in {"sweep": ("target_only", "k2"), "timing": ("target_only", "draft_k2")}.items():
         values[section]["arms"] = {name: values[section]["arms"][name] for name in arms}
