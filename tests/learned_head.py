@@ -11,6 +11,7 @@ from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
 from specdec.models.feature_head import HeadShape, load_head, save_head
 from specdec.models.head_unroll import unroll
+from specdec.models.int8_rows import dense_weights
 from specdec.models.network import logits
 from specdec.models.tapped import TappedExecutor
 
@@ -27,7 +28,7 @@ def learned_head(
     """Train for two depths on ``prompts`` and their greedy texts; ids 0 to 255 can be drafted."""
     path = loaded.folder("target")
     start = load_head(random_head(path, fused_layers, range(256)), path)
-    weights = {name: tensor.float().requires_grad_() for name, tensor in start.weights.items()}
+    weights = {name: tensor.requires_grad_() for name, tensor in dense_weights(start.weights).items()}
     _learn(loaded, start.shape, weights, [_text(loaded, prompt) for prompt in prompts])
     save_head(folder, path, weights, fused_layers=fused_layers, vocabulary=torch.arange(256), about={})
     return folder

@@ -3,8 +3,8 @@
 An independent draft model (Leviathan et al. 2023, arXiv:2211.17192) that began as some of the target's own layers and
 was trained against the target's distribution (as DistillSpec, arXiv:2310.08461). Embedding, final norm and head rows
 are the target's own and are not stored, so it is a few megabytes and fits one set of weights alone; unlike a feature
-head it reads nothing that the target computed. Matrices are stored as int8 with a scale per row
-(``specdec.models.int8_rows``): two layers of the embedded target are 7 MB, not 14.
+head it reads nothing that the target computed. Matrices are stored and read as int8 with a scale per row
+(``specdec.models.stored_weights``): two layers of the embedded target are 7 MB, not 14.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,10 @@ from specdec.models.drafter_card import (
     require_shapes,
     write_drafter,
 )
-from specdec.models.int8_rows import from_int8, rounded, to_int8
+from specdec.models.int8_rows import Matrix
 from specdec.models.shapes import split_layer, tensor_shapes
+from specdec.models.stored_weights import from_file, to_file, with_scales
 from specdec.models.weights import load_architecture
-
-SCALE = ".scale"
 
 
 @dataclass(frozen=True)
@@ -47,26 +46,15 @@ class DistilledShape:
         """Name -> shape of every weight, named as in transformers with layers from 0; linears are ``[out, in]``."""
         return {name: shape for name, shape in tensor_shapes(self.decoder).items() if split_layer(name)}
 
-    @property
-    def stored(self) -> Shapes:
-        """The same and a scale for each row of a matrix."""
-        scales = {name + SCALE: shape[:1] for name, shape in self.tensors.items() if len(shape) > 1}
-        return self.tensors | scales
-
 
 @dataclass(frozen=True)
 class DistilledFile:
-    """One as stored: ``weights`` float32 by name, ``vocabulary`` int64 ``[n]`` of the ids that it drafts, its card."""
+    """One as stored: ``weights`` by name, ``vocabulary`` int64 ``[n]`` of the ids that it drafts, its card."""
 
     shape: DistilledShape
-    weights: dict[str, torch.Tensor]
+    weights: dict[str, Matrix]
     vocabulary: torch.Tensor
     card: dict[str, Any]
-
-
-def as_stored(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The weights as they come back from the file: matrices rounded, norms and biases as they are (float32)."""
-    return {name: rounded(weight) if weight.ndim > 1 else weight.float() for name, weight in weights.items()}
 
 
 def save_distilled(
@@ -84,10 +72,7 @@ def save_distilled(
     seed, acceptance), ``vocabulary`` int64 ``[n]``.
     """
     shape = DistilledShape(load_architecture(target), tuple(layers))
-    stored: dict[str, torch.Tensor] = {}
-    for name, weight in weights.items():
-        values = weight.detach().cpu().float().contiguous()
-        stored |= dict(zip((name, name + SCALE), to_int8(values), strict=True)) if values.ndim > 1 else {name: values}
+    stored = to_file(weights)
     _require(stored, vocabulary, shape, str(folder))
     n_parameters = sum(weight.numel() for weight in weights.values())
     told = about | {"layers": list(shape.layers), "n_parameters": n_parameters}
@@ -106,12 +91,10 @@ def load_distilled(folder: Path, target: Path) -> DistilledFile:
     shape = DistilledShape(load_architecture(target), tuple(card["layers"]))
     stored, vocabulary = read_tensors(folder)
     _require(stored, vocabulary, shape, str(folder))
-    weights = {
-        name: from_int8(stored[name], stored[name + SCALE]) if len(size) > 1 else stored[name].float()
-        for name, size in shape.tensors.items()
-    }
-    return DistilledFile(shape, weights, vocabulary, card)
+    return DistilledFile(shape, from_file(stored, str(folder)), vocabulary, card)
 
 
 def _require(stored: dict[str, torch.Tensor], vocabulary: torch.Tensor, shape: DistilledShape, origin: str) -> None:
-    require_shapes(stored, shape.stored, vocabulary, shape.architecture.n_vocabulary, origin, DISTILLED_FORM)
+    require_shapes(
+        stored, with_scales(shape.tensors), vocabulary, shape.architecture.n_vocabulary, origin, DISTILLED_FORM
+    )

@@ -1,8 +1,9 @@
 """A distilled model as an executor: the target's own forward over a few layers, with a head of few rows.
 
 It borrows embedding, norm and head rows from an open target, and the target's way to make linears and run layers, so
-it runs on whatever the target runs on; its weights are numbers of bfloat16, which ``native`` keeps as such. Its cache
-is a model's: what was read stays true, and a rollback moves a number.
+it runs on whatever the target runs on. Its matrices are int8, and so are the head rows that it borrows; ``native``
+reads them as such, other executors expand them. Its cache is a model's: what was read stays true, and a rollback moves
+a number.
 """
 
 import copy
@@ -15,7 +16,7 @@ import torch
 from specdec.errors import ModelError
 from specdec.models.branches import Branches
 from specdec.models.distilled import DistilledFile, load_distilled
-from specdec.models.draft_vocabulary import DraftVocabulary, borrowing, head_rows
+from specdec.models.draft_vocabulary import DraftVocabulary, borrowing, head_rows, rows_as_read
 from specdec.models.executor import Cache, Executor
 from specdec.models.static import StaticExecutor
 from specdec.models.static_cache import StaticCache
@@ -38,11 +39,12 @@ class DistilledExecutor:
         self.device, self.dtype, self.door = target.device, target.dtype, target.door
         layers = {name: tensor.to(self.device, self.dtype) for name, tensor in distilled.weights.items()}
         kept = distilled.vocabulary.to(self.device)
-        network = borrowing(distilled.shape.decoder, layers, target, rows[kept], "distilled model")
+        rows_of = rows_as_read(rows, distilled.weights)
+        network = borrowing(distilled.shape.decoder, layers, target, rows_of(kept), "distilled model")
         self._model = StaticExecutor(
             network, n_vocabulary=len(kept), dtype=self.dtype, device=self.device, door=self.door
         )
-        self._drafts = DraftVocabulary(network, rows, kept, self.door)
+        self._drafts = DraftVocabulary(network, rows_of, kept, self.door)
         self.vocabulary = kept
         self.n_vocabulary = len(kept)
 

@@ -4,7 +4,7 @@
 elsewhere, so the prompt's ids join for that text.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -15,9 +15,11 @@ from specdec.models.architecture import Architecture
 from specdec.models.door import Door
 from specdec.models.executor import Executor
 from specdec.models.fuse import build_network
+from specdec.models.int8_rows import Int8Rows, Matrix
 from specdec.models.network import Network
 from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD
 from specdec.models.static import StaticExecutor
+from specdec.models.stored_weights import in_int8
 from specdec.models.weights import load_weights
 
 
@@ -42,8 +44,19 @@ def head_rows(target: StaticExecutor, folder: Path) -> torch.Tensor:
     return load_weights(folder, target.dtype, target.device)[HEAD]
 
 
+RowsOf = Callable[[torch.Tensor], Matrix]
+"""Rows of the target's LM head by their ids int64 ``[n]``, as a drafter reads them: ``[n, hidden]``."""
+
+
+def rows_as_read(rows: torch.Tensor, weights: Mapping[str, Matrix]) -> RowsOf:
+    """Of the matrix ``rows`` ``[n_vocabulary, hidden]``: as it is, or as int8 where ``weights`` of the drafter are."""
+    if in_int8(weights):
+        return lambda ids: Int8Rows.of(rows[ids])
+    return lambda ids: rows[ids]
+
+
 def borrowing(
-    decoder: Architecture, layers: Mapping[str, torch.Tensor], target: StaticExecutor, rows: torch.Tensor, origin: str
+    decoder: Architecture, layers: Mapping[str, Matrix], target: StaticExecutor, rows: Matrix, origin: str
 ) -> Network:
     """A network of ``layers`` between the target's embedding and its norm, with ``rows`` ``[n, hidden]`` as LM head.
 
@@ -63,16 +76,16 @@ def borrowing(
 class DraftVocabulary:
     """The ids that a network's head gives, and how those of a prompt join them."""
 
-    def __init__(self, network: Network, rows: torch.Tensor, kept: torch.Tensor, door: Door) -> None:
-        """``rows`` ``[n_vocabulary, hidden]`` is the target's head, of which ``network`` has ``kept`` int64 ``[n]``."""
+    def __init__(self, network: Network, rows_of: RowsOf, kept: torch.Tensor, door: Door) -> None:
+        """``rows_of`` gives rows of the target's head, of which ``network`` has ``kept`` int64 ``[n]``."""
         self.kept = kept
         self.network = network
-        self._rows = rows
+        self._rows_of = rows_of
         self._kept_ids = frozenset(kept.tolist())
         self._door = door
 
     def joined(self, prompt: Sequence[int]) -> tuple[torch.Tensor, Network]:
         """Ids int64 ``[V]`` of the logits' columns, and the network that gives them."""
         added = self._door.upload(sorted(set(prompt) - self._kept_ids))
-        head = self.network.runner.extended(self.network.head, self._rows[added])
+        head = self.network.runner.extended(self.network.head, self._rows_of(added))
         return torch.cat((self.kept, added)), replace(self.network, head=head)

@@ -12,23 +12,25 @@ import torch.nn.functional as F
 
 from specdec.errors import ModelError
 from specdec.models.architecture import Architecture
+from specdec.models.int8_rows import Matrix, concatenated, dense
 from specdec.models.network import Layer, Linear, Network, Norm, Runner
 from specdec.models.torch_layers import TorchRunner
 
-LinearFactory = Callable[[str, torch.Tensor, torch.Tensor | None], Linear]
+LinearFactory = Callable[[str, Matrix, torch.Tensor | None], Linear]
 """``(role, weight [n_out, n_in], bias [n_out] or None) -> Linear``; see ``ROLES``."""
 
 ROLES = ("qkv", "out", "gate_up", "down", "head")
 
 
-def plain_linear(role: str, weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
-    """The linear of every device and dtype: ``F.linear`` on the weight as it is."""
-    return lambda rows: F.linear(rows, weight, bias)
+def plain_linear(role: str, weight: Matrix, bias: torch.Tensor | None) -> Linear:
+    """The linear of every device and dtype: ``F.linear`` on the weight as it is, int8 expanded."""
+    expanded = dense(weight)
+    return lambda rows: F.linear(rows, expanded, bias)
 
 
 def build_network(
     architecture: Architecture,
-    weights: dict[str, torch.Tensor],
+    weights: dict[str, torch.Tensor] | dict[str, Matrix],
     *,
     n_vocabulary: int,
     linear: LinearFactory = plain_linear,
@@ -46,7 +48,7 @@ def build_network(
     embedding = taken.tensor("model.embed_tokens.weight")
     if not 0 < n_vocabulary <= embedding.shape[0]:
         raise ModelError(f"{origin}: {n_vocabulary} vocabulary rows asked of a model with {embedding.shape[0]}")
-    head = embedding if architecture.tied_head else taken.tensor("lm_head.weight")
+    head = embedding if architecture.tied_head else taken.matrix(["lm_head.weight"])
     runner = runner or TorchRunner()
     network = Network(
         architecture=architecture,
@@ -67,8 +69,8 @@ def _layer(architecture: Architecture, taken: "_Checkpoint", index: int, linear:
     attention, mlp = f"model.layers.{index}.self_attn", f"model.layers.{index}.mlp"
 
     def fused(role: str, names: list[str], with_bias: bool) -> Linear:
-        weight = taken.joined([f"{name}.weight" for name in names])
-        bias = taken.joined([f"{name}.bias" for name in names]) if with_bias else None
+        weight = taken.matrix([f"{name}.weight" for name in names])
+        bias = taken.vector([f"{name}.bias" for name in names]) if with_bias else None
         return linear(role, weight, bias)
 
     query_key_norm = None
@@ -96,21 +98,26 @@ def _norm(architecture: Architecture, weight: torch.Tensor) -> Norm:
 class _Checkpoint:
     """Tensors by name, each taken once."""
 
-    def __init__(self, weights: dict[str, torch.Tensor], origin: str) -> None:
+    def __init__(self, weights: dict[str, torch.Tensor] | dict[str, Matrix], origin: str) -> None:
         self._weights = weights
         self._origin = origin
 
     def tensor(self, name: str) -> torch.Tensor:
+        return dense(self._take(name))
+
+    def matrix(self, names: list[str]) -> Matrix:
+        return concatenated([self._take(name) for name in names])
+
+    def vector(self, names: list[str]) -> torch.Tensor:
+        return dense(self.matrix(names))
+
+    def _take(self, name: str) -> Matrix:
         try:
             return self._weights.pop(name)
         except KeyError:
             raise ModelError(
                 f"{self._origin}: tensor {name} is missing; fetch the model again or use a whole checkpoint"
             ) from None
-
-    def joined(self, names: list[str]) -> torch.Tensor:
-        parts = [self.tensor(name) for name in names]
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
 
     def refuse_rest(self) -> None:
         # older checkpoints store the rotary frequencies, which follow from config.json

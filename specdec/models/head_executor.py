@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from specdec.errors import ModelError
 from specdec.models.attention import causal_mask
 from specdec.models.branches import Branches, branch_mask
-from specdec.models.draft_vocabulary import DraftVocabulary, borrowing, head_rows
+from specdec.models.draft_vocabulary import DraftVocabulary, borrowing, head_rows, rows_as_read
 from specdec.models.executor import Cache, Executor
 from specdec.models.feature_head import FUSE, JOIN, HeadFile, HeadShape, load_head
 from specdec.models.network import Norm, Placement, logits, run_layers
@@ -105,11 +105,12 @@ class HeadExecutor:
         weights = {name: tensor.to(self.device, self.dtype) for name, tensor in head.weights.items()}
         kept = head.vocabulary.to(self.device)
         layer = {name: weight for name, weight in weights.items() if split_layer(name)}
-        self._network = borrowing(head.shape.decoder, layer, target, rows[kept], "feature head")
+        rows_of = rows_as_read(rows, head.weights)
+        self._network = borrowing(head.shape.decoder, layer, target, rows_of(kept), "feature head")
         self._join = target.linear("out", weights[JOIN], None)
         self._fuse = target.linear("out", weights[FUSE], None) if FUSE in weights else None
         self._unit = Norm(torch.ones_like(target.network.norm.weight), target.network.norm.eps)
-        self._drafts = DraftVocabulary(self._network, rows, kept, self.door)
+        self._drafts = DraftVocabulary(self._network, rows_of, kept, self.door)
         self._drafting = self._network
         self.vocabulary = kept
         self.n_vocabulary = len(kept)

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from specdec.models.architecture import Architecture
+from specdec.models.int8_rows import Matrix
 
 Linear = Callable[[torch.Tensor], torch.Tensor]
 """``[q, n_in] -> [q, n_out]``."""
@@ -91,7 +92,7 @@ class Runner(Protocol):
         """Root-mean-square norm, ``[q, hidden] -> [q, hidden]``."""
         ...
 
-    def extended(self, linear: Linear, weight: torch.Tensor) -> Linear:
+    def extended(self, linear: Linear, weight: Matrix) -> Linear:
         """``linear`` with the outputs of ``weight`` ``[n, n_in]``, which come and go, behind its own."""
         ...
 

@@ -14,6 +14,7 @@ import torch
 from specdec.models.calibration import ROW_COUNTS, Calibration
 from specdec.models.door import Door
 from specdec.models.fuse import ROLES, LinearFactory, build_network, plain_linear
+from specdec.models.int8_rows import Matrix, dense
 from specdec.models.kept_calibration import default_file, load_or_calibrate
 from specdec.models.kernels import KERNELS, LAYOUTS, usable
 from specdec.models.network import Linear
@@ -94,10 +95,10 @@ class PackedExecutor(StaticExecutor):
 def packing_linear(calibration: Calibration) -> LinearFactory:
     """A factory of linears that store a weight in the layouts its kernels need, and no other."""
 
-    def factory(role: str, weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
-        n_out = weight.shape[0]
+    def factory(role: str, weight: Matrix, bias: torch.Tensor | None) -> Linear:
+        n_out, expanded = weight.shape[0], dense(weight)
         names = [calibration.kernel(role, q) for q in range(ROW_COUNTS[-1] + 1)]
-        stored = {layout: LAYOUTS[layout](weight) for layout in {KERNELS[name].layout for name in names}}
+        stored = {layout: LAYOUTS[layout](expanded) for layout in {KERNELS[name].layout for name in names}}
         by_rows = [(KERNELS[name].run, stored[KERNELS[name].layout]) for name in names]
         last = len(by_rows) - 1
 

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 
 from specdec.models.architecture import Architecture
 from specdec.models.attention import attend, grouped_mask
+from specdec.models.int8_rows import Matrix, dense
 from specdec.models.network import Layer, Linear, Network, Norm, Placement
 from specdec.models.rope import rotate
 
@@ -46,9 +47,10 @@ class TorchRunner:
         """See ``rms_norm``."""
         return rms_norm(hidden, norm)
 
-    def extended(self, linear: Linear, weight: torch.Tensor) -> Linear:
+    def extended(self, linear: Linear, weight: Matrix) -> Linear:
         """Both, and a copy."""
-        return lambda rows: torch.cat((linear(rows), F.linear(rows, weight)), dim=-1)
+        expanded = dense(weight)
+        return lambda rows: torch.cat((linear(rows), F.linear(rows, expanded)), dim=-1)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,14 @@ import torch.nn.functional as F
 from specdec.config.recipe import DistilledDrafter, FeatureHeadDrafter
 from specdec.errors import ConfigError
 from specdec.models.architecture import Architecture
-from specdec.models.distilled import DistilledShape, as_stored, load_distilled, save_distilled
+from specdec.models.distilled import DistilledShape, load_distilled, save_distilled
 from specdec.models.distilled_on_texts import states_over
 from specdec.models.feature_head import FUSE, JOIN, HeadShape, load_head, save_head
 from specdec.models.head_unroll import unroll
+from specdec.models.int8_rows import Int8Rows
 from specdec.models.layer_on_texts import Weights, unit
 from specdec.models.shapes import EMBEDDING, FINAL_NORM, HEAD, split_layer
+from specdec.models.stored_weights import as_stored
 from specdec.models.weights import load_architecture, load_weights
 from specdec.training.examples import Examples
 
@@ -29,10 +31,16 @@ class Frozen:
         self._norm = weights[FINAL_NORM].float()
         self._head = weights.get(HEAD, self.embedding)
         self._eps = architecture.rms_eps
+        self._in_int8 = False
+
+    def round(self) -> None:
+        """From here on give head rows as a drafter of int8 reads them."""
+        self._in_int8 = True
 
     def rows(self, vocabulary: torch.Tensor) -> torch.Tensor:
         """Head rows of some ids: ``[n, hidden]``."""
-        return self._head[vocabulary]
+        rows = self._head[vocabulary]
+        return Int8Rows.of(rows).dense() if self._in_int8 else rows
 
     def logits(self, states: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """``[.., hidden]`` before the final norm to ``[.., n]``."""
@@ -61,7 +69,7 @@ class Form(Protocol):
         ...
 
     def round(self) -> None:
-        """Round the weights as they are stored."""
+        """Round the weights as they are stored, and the target's head rows as they are read beside them."""
         ...
 
     def save(self, folder: Path, target: Path, vocabulary: torch.Tensor, about: dict[str, Any]) -> dict[str, Any]:
@@ -155,6 +163,7 @@ class DistilledForm:
     def round(self) -> None:
         """See the protocol."""
         self.weights = as_stored(self.weights)
+        self.frozen.round()
 
     def save(self, folder: Path, target: Path, vocabulary: torch.Tensor, about: dict[str, Any]) -> dict[str, Any]:
         """See the protocol."""

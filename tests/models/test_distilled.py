@@ -10,17 +10,19 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
 from specdec.errors import ModelError
-from specdec.models.distilled import as_stored, load_distilled, save_distilled
+from specdec.models.distilled import load_distilled, save_distilled
 from specdec.models.distilled_executor import DistilledExecutor
 from specdec.models.distilled_on_texts import states_over
 from specdec.models.door import Door
 from specdec.models.drafter_card import DRAFTER_CARD
 from specdec.models.executor import prefill
 from specdec.models.feature_head import load_head
+from specdec.models.int8_rows import Int8Rows, dense_weights
 from specdec.models.native.executor import NativeExecutor
 from specdec.models.native.runner import NativeLinear
 from specdec.models.network import logits
 from specdec.models.open import open_executor
+from specdec.models.stored_weights import as_stored
 from specdec.models.weights import SINGLE
 
 CPU = torch.device("cpu")
@@ -38,7 +40,7 @@ def trained(served, folder, target, ids, n_context=0):
     """Logits of every row behind ``n_context``, as training computes them over a whole text."""
     distilled = load_distilled(folder, target)
     embedded = F.embedding(ids, served._model.network.embedding)[None]
-    states = states_over(distilled.weights, distilled.shape.decoder, embedded, n_context)
+    states = states_over(dense_weights(distilled.weights), distilled.shape.decoder, embedded, n_context)
     return logits(served._model.network, states[0])
 
 
@@ -89,11 +91,12 @@ def test_what_is_stored_is_what_was_rounded(tiny_model, disturbed_layers, tmp_pa
     judged = as_stored(weights)
     save_distilled(tmp_path, target, judged, layers=(0, 2), vocabulary=torch.arange(9), about={})
     loaded = load_distilled(tmp_path, target)
-    assert all(torch.equal(loaded.weights[name], weight) for name, weight in judged.items())
+    read = dense_weights(loaded.weights)
+    assert all(torch.equal(read[name], weight) for name, weight in judged.items())
     assert loaded.vocabulary.tolist() == list(range(9))
     assert loaded.card["layers"] == [0, 2]
     # planted fault: what was not rounded is not what comes back
-    assert not any(torch.equal(loaded.weights[name], weights[name]) for name in weights if weights[name].ndim > 1)
+    assert not any(torch.equal(read[name], weights[name]) for name in weights if weights[name].ndim > 1)
 
 
 def test_a_weight_takes_one_byte(tiny_model, disturbed_layers):
@@ -105,8 +108,8 @@ def test_a_weight_takes_one_byte(tiny_model, disturbed_layers):
     assert sum(tensor.numel() for tensor in matrices) > 0.99 * n_parameters
 
 
-def test_native_keeps_its_weights_as_bfloat16(tiny_model, disturbed_layers):
-    """Every linear of the layers; the target's rows here are float32, so that its head is kept as such."""
+def test_native_reads_its_weights_as_int8(tiny_model, disturbed_layers):
+    """Every linear of the layers, and the head rows that it borrows."""
     target = tiny_model(layers=3)
     served = opened("native", target, disturbed_layers(target, (0, 2), 0.1))
     if not isinstance(served._model.network.layers[0].qkv, NativeLinear):
@@ -114,14 +117,37 @@ def test_native_keeps_its_weights_as_bfloat16(tiny_model, disturbed_layers):
     linears = [
         linear for layer in served._model.network.layers for linear in (layer.qkv, layer.out, layer.gate_up, layer.down)
     ]
-    assert [linear.itemsize for linear in linears] == [2] * 8
-    assert served.weight_itemsize == 4
-    # planted fault: weights that bfloat16 does not hold are read whole
+    assert [linear.itemsize for linear in linears] == [1] * 8
+    assert served.weight_itemsize == 1
+    assert opened("static", target, disturbed_layers(target, (0, 2), 0.1)).weight_itemsize == 4
+    # planted fault: weights that were expanded on the way, which bfloat16 does not hold
     executor = open_executor("native", target, dtype=torch.float32, device=CPU, n_vocabulary=300, door=Door(CPU))
     assert isinstance(executor, NativeExecutor)
     distilled = load_distilled(disturbed_layers(target, (0, 2), 0.1), target)
-    wide = replace(distilled, weights={name: weight * 1.001 for name, weight in distilled.weights.items()})
-    assert DistilledExecutor(wide, executor, executor.network.embedding)._model.network.layers[0].qkv.itemsize == 4
+    expanded = replace(distilled, weights=dense_weights(distilled.weights))
+    wide = DistilledExecutor(expanded, executor, executor.network.embedding)
+    assert wide._model.network.layers[0].qkv.itemsize == wide.weight_itemsize == 4
+
+
+def test_every_executor_computes_the_same_numbers(tiny_model, disturbed_layers):
+    """Rows that the prompt adds among them: expanded, packed, or read as they are."""
+    target = tiny_model(layers=3)
+    folder = disturbed_layers(target, (0, 2), 0.1, range(100))
+    drafted = {}
+    for kind in ("static", "packed", "native"):
+        served = opened(kind, target, folder)
+        served.draft_from([7, 2, 299])
+        cache = served.open(40)
+        drafted[kind] = torch.cat([served.forward(IDS[:9], 0, cache), served.forward(IDS[9:10], 9, cache)])
+    torch.testing.assert_close(drafted["packed"], drafted["static"], atol=TOLERANCE, rtol=0)
+    torch.testing.assert_close(drafted["native"], drafted["static"], atol=TOLERANCE, rtol=0)
+    # planted fault: one that borrows the target's rows as they are
+    served = opened("static", target, folder)
+    rows_of = served._drafts._rows_of
+    assert isinstance(rows_of(IDS), Int8Rows)
+    served._drafts._rows_of = lambda ids: rows_of(ids).dense() * 1.01
+    served.draft_from([7, 2, 299])
+    assert (served.forward(IDS[:9], 0, served.open(40)) - drafted["static"][:9])[:, 100:].abs().max() > 10 * TOLERANCE
 
 
 def test_the_prompts_tokens_join_the_vocabulary(tiny_model, disturbed_layers):

@@ -9,20 +9,25 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from older_head import older_head
 
 from specdec.errors import MachineError
 from specdec.models.branches import Branches
 from specdec.models.door import Door
 from specdec.models.feature_head import load_head
+from specdec.models.fuse import build_network
 from specdec.models.head_executor import HeadExecutor
+from specdec.models.int8_rows import Int8Rows
 from specdec.models.native import check
 from specdec.models.native.build import default_folder
 from specdec.models.native.executor import NativeExecutor
 from specdec.models.native.library import Library, open_library
 from specdec.models.native.runner import NativeLinear, NativeRunner, panel_linear
 from specdec.models.network import Network, Placement, run_layers
+from specdec.models.shapes import EMBEDDING
 from specdec.models.static import StaticExecutor
 from specdec.models.tapped import TappedExecutor
+from specdec.models.weights import load_architecture, load_weights
 
 CPU = torch.device("cpu")
 N_ROWS = 300
@@ -55,8 +60,29 @@ def pair(request: pytest.FixtureRequest, tiny_model: Callable[..., Path]) -> tup
 
 
 @pytest.fixture(scope="module")
-def native(tiny_model: Callable[..., Path]) -> StaticExecutor:
-    return opened(NativeExecutor, tiny_model("qwen3", layers=2, positions=256))
+def folder(tiny_model: Callable[..., Path]) -> Path:
+    return tiny_model("qwen3", layers=2, positions=256)
+
+
+@pytest.fixture(scope="module")
+def native(folder: Path) -> StaticExecutor:
+    return opened(NativeExecutor, folder)
+
+
+def opened_as_int8(library: Library, folder: Path) -> StaticExecutor:
+    """The model with every matrix but the embedding rounded; read as int8 where the other is read as float32."""
+    weights = {
+        name: Int8Rows.of(weight) if weight.ndim > 1 and name != EMBEDDING else weight
+        for name, weight in load_weights(folder, torch.float32, CPU).items()
+    }
+    network = build_network(
+        load_architecture(folder),
+        weights,
+        n_vocabulary=N_ROWS,
+        linear=panel_linear(library),
+        runner=NativeRunner(library),
+    )
+    return StaticExecutor(network, n_vocabulary=N_ROWS, dtype=torch.float32, device=CPU, door=Door(CPU))
 
 
 class TestValues:
@@ -147,6 +173,12 @@ class TestValues:
 class TestBits:
     """No tolerance anywhere: a token verified among others must get the logits that it would get alone."""
 
+    @pytest.fixture(params=["float32", "int8"])
+    def native(
+        self, request: pytest.FixtureRequest, native: StaticExecutor, library: Library, folder: Path
+    ) -> StaticExecutor:
+        return native if request.param == "float32" else opened_as_int8(library, folder)
+
     @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(sizes=st.lists(st.integers(1, 30), min_size=1, max_size=8), spare=st.integers(0, 40))
     def test_any_split_gives_the_bits_of_single_steps(
@@ -211,7 +243,7 @@ class TestNarrowPanels:
     def test_products_are_equal_bit_for_bit(self, library: Library, q: int, n_out: int, n_in: int) -> None:
         weight, rows, bias = self._random((n_out, n_in), (q, n_in), (n_out,))
         wide, narrow = self._linears(library, weight.bfloat16().float(), bias)
-        assert (wide.struct.narrow, narrow.struct.narrow) == (0, 1)
+        assert (wide.struct.width, narrow.struct.width) == (4, 2)
         assert torch.equal(narrow(rows), wide(rows))
 
     def test_one_number_that_bfloat16_lacks_keeps_the_weight_wide(self, library: Library) -> None:
@@ -219,34 +251,21 @@ class TestNarrowPanels:
         weight = weight.bfloat16().float()
         weight[39, 23] = 1 + 2**-8
         wide, narrow = self._linears(library, weight, None)
-        assert narrow.struct.narrow == 0
+        assert narrow.struct.width == 4
         assert torch.equal(narrow(rows), wide(rows))
 
     def test_a_head_drafts_from_the_same_logits(
-        self, library: Library, tiny_model: Callable[..., Path], random_head: Callable[..., Path]
+        self, library: Library, tiny_model: Callable[..., Path], random_head: Callable[..., Path], tmp_path: Path
     ) -> None:
         folder = tiny_model("qwen2", layers=3)
-        head = random_head(folder, (0, 1), vocabulary=range(100))
+        head = older_head(random_head(folder, (0, 1), vocabulary=range(100)), tmp_path / "head")
         narrow, wide = (self._drafted(library, folder, head, narrow) for narrow in (True, False))
         assert torch.equal(narrow, wide)
 
     def test_the_target_is_read_as_the_study_says(self, native: StaticExecutor) -> None:
         layer = native.network.layers[0]
         linears = (layer.qkv, layer.out, layer.gate_up, layer.down, native.network.head)
-        assert not any(linear.struct.narrow for linear in linears)  # type: ignore[attr-defined]
-
-    def test_panels_taken_for_wide_ones_do_not_pass_the_check(
-        self, library: Library, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made = NativeLinear.__init__
-
-        def init(self: NativeLinear, *given: object, narrow: bool) -> None:
-            made(self, *given, narrow=narrow)  # type: ignore[arg-type]
-            self.struct.narrow = 0
-
-        monkeypatch.setattr(NativeLinear, "__init__", init)
-        with pytest.raises(MachineError, match="disagrees with torch's"):
-            check.require_agreement(library)
+        assert {linear.struct.width for linear in linears} == {4}  # type: ignore[attr-defined]
 
     def _random(self, *shapes: tuple[int, ...]) -> list[torch.Tensor]:
         generator = torch.Generator().manual_seed(0)
@@ -271,3 +290,66 @@ class TestNarrowPanels:
         head.draft_from([7, 2, 299])
         ids = tokens(14)
         return torch.cat([head.forward(ids[a:b], a, cache) for a, b in ((0, 12), (12, 13), (13, 14))])
+
+
+class TestBytePanels:
+    """int8 with a scale per row: the sum of a row's products is scaled once."""
+
+    @pytest.mark.parametrize("q", [1, 2, 5, 6, 7, 11, 12, 13, 40])
+    @pytest.mark.parametrize(("n_out", "n_in"), [(1, 1), (31, 17), (32, 64), (77, 6), (96, 579)])
+    def test_products_are_those_of_the_expanded_weight(self, library: Library, q: int, n_out: int, n_in: int) -> None:
+        """Inputs that fill no group of four, outputs that fill no panel; each row has the bits that it has alone."""
+        weight, rows, bias = self._random((n_out, n_in), (q, n_in), (n_out,))
+        numbers = Int8Rows.of(weight * torch.logspace(-2, 0, n_out)[:, None])
+        linear = panel_linear(library)("out", numbers, bias)
+        product = linear(rows)
+        torch.testing.assert_close(product, rows @ numbers.dense().T + bias, atol=TOLERANCE, rtol=0)
+        assert torch.equal(product, torch.cat([linear(row) for row in rows.split(1)]))
+        assert (linear.struct.width, linear.itemsize) == (1, 1)  # type: ignore[attr-defined]
+
+    def test_every_whole_number_is_read_as_itself(self, library: Library) -> None:
+        """At each of the four places of a group; among them the signs that a shift must carry along."""
+        numbers = torch.arange(-127, 128, dtype=torch.int8).repeat(4).view(60, 17)
+        weight = Int8Rows(numbers, torch.ones(60))
+        product = panel_linear(library)("out", weight, None)(torch.eye(17))
+        assert torch.equal(product, numbers.T.float())
+
+    def test_rows_that_join_for_a_text_stand_behind_the_others(self, library: Library) -> None:
+        weight, rows = self._random((40, 24), (3, 24))
+        whole = Int8Rows.of(weight)
+        linear = panel_linear(library)
+        some = linear("head", whole[:30], None)
+        both = NativeRunner(library).extended(some, whole[30:])
+        assert torch.equal(both(rows), linear("head", whole, None)(rows))
+        nothing = NativeRunner(library).extended(some, whole[:0])
+        assert torch.equal(nothing(rows), some(rows))
+
+    @pytest.mark.parametrize(
+        ("given", "fault"),
+        [
+            (2, {"width": 4}),
+            (1, {"width": 2}),
+            (1, {"scales": None}),
+            (1, {"n_in": 32}),
+        ],
+        ids=["bfloat16 as float32", "int8 as bfloat16", "no scales", "inputs left out"],
+    )
+    def test_panels_taken_for_others_do_not_pass_the_check(
+        self, library: Library, monkeypatch: pytest.MonkeyPatch, given: int, fault: dict[str, int | None]
+    ) -> None:
+        """The check runs every width; the planted fault is in one of them alone."""
+        made = NativeLinear.__init__
+
+        def init(self: NativeLinear, *arguments: object, narrow: bool) -> None:
+            made(self, *arguments, narrow=narrow)  # type: ignore[arg-type]
+            if self.struct.width == given:
+                for name, value in fault.items():
+                    setattr(self.struct, name, value)
+
+        monkeypatch.setattr(NativeLinear, "__init__", init)
+        with pytest.raises(MachineError, match="disagrees with torch's"):
+            check.require_agreement(library)
+
+    def _random(self, *shapes: tuple[int, ...]) -> list[torch.Tensor]:
+        generator = torch.Generator().manual_seed(0)
+        return [torch.randn(shape, generator=generator) for shape in shapes]

@@ -104,7 +104,7 @@ static void attend(const layer *of, const block *at, const float *qkv, const flo
         make_panel(keys + slot * dim, panel, n_most - slot, dim);
         for (int i = 0; i < rows; i += TILE_ROWS)
             multiply_tile(scores + i * room + slot, room, panel, PANEL, PANEL, queries + i * dim, dim, dim,
-                          rows - i < TILE_ROWS ? rows - i : TILE_ROWS, 0);
+                          rows - i < TILE_ROWS ? rows - i : TILE_ROWS, 4);
     }
     for (int i = 0; i < rows; i++) {
         const float *mask = at->mask ? at->mask + (first + i) / n_groups * at->n_visible : 0;
@@ -115,7 +115,7 @@ static void attend(const layer *of, const block *at, const float *qkv, const flo
         for (int i = 0; i < rows; i += TILE_ROWS) {
             int n = rows - i < TILE_ROWS ? rows - i : TILE_ROWS;
             float seen[TILE_ROWS * PANEL];
-            multiply_tile(seen, PANEL, values + d, dim, dim - d, scores + i * room, room, n_most, n, 0);
+            multiply_tile(seen, PANEL, values + d, dim, dim - d, scores + i * room, room, n_most, n, 4);
             for (int j = 0; j < n; j++) {
                 count row = (first + i + j) / n_groups, head = key_head * n_groups + (first + i + j) % n_groups;
                 for (count part = d; part < dim && part < d + PANEL; part += LANES)

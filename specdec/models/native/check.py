@@ -5,11 +5,12 @@ import torch
 from specdec.errors import MachineError
 from specdec.models.architecture import Architecture
 from specdec.models.fuse import build_network
+from specdec.models.int8_rows import Int8Rows, Matrix, dense
 from specdec.models.native.library import Library
 from specdec.models.native.runner import NativeRunner, panel_linear
 from specdec.models.network import Network, Placement, logits, run_layers
 from specdec.models.rope import rope_tables
-from specdec.models.shapes import tensor_shapes
+from specdec.models.shapes import split_layer, tensor_shapes
 
 TOLERANCE = 1e-3
 """Values of order 1 and sums of some tens of products: another order of summation moves them by about 1e-6."""
@@ -40,7 +41,7 @@ SAMPLE = Architecture(
 
 @torch.inference_mode()
 def require_agreement(library: Library) -> None:
-    """Run a prompt and a block behind it by both, with panels of either width.
+    """Run a prompt and a block behind it by both, with panels of each width.
 
     Raises
     ------
@@ -48,27 +49,35 @@ def require_agreement(library: Library) -> None:
         If their logits differ by more than ``TOLERANCE``.
     """
     weights = _weights()
-    expected = _run(build_network(SAMPLE, dict(weights), n_vocabulary=SAMPLE.n_vocabulary))
-    for narrow in (False, True):
+    for given, narrow in ((weights, False), (weights, True), (_in_int8(weights), True)):
+        plain = build_network(SAMPLE, dict(given), n_vocabulary=SAMPLE.n_vocabulary)
         native = build_network(
             SAMPLE,
-            dict(weights),
+            dict(given),
             n_vocabulary=SAMPLE.n_vocabulary,
             linear=panel_linear(library, narrow=narrow),
             runner=NativeRunner(library),
         )
-        apart = float((_run(native) - expected).abs().max())
+        apart = float((_run(native) - _run(plain)).abs().max())
         if not apart <= TOLERANCE:
             raise MachineError(
                 f"the compiled layer disagrees with torch's by {apart:.2g} where {TOLERANCE:g} is allowed"
             )
 
 
-def _weights() -> dict[str, torch.Tensor]:
+def _weights() -> dict[str, Matrix]:
     """Numbers that bfloat16 has, so that narrow panels hold them."""
     generator = torch.Generator().manual_seed(0)
     shapes = tensor_shapes(SAMPLE).items()
     return {name: (torch.randn(shape, generator=generator) / 4).bfloat16().float() for name, shape in shapes}
+
+
+def _in_int8(weights: dict[str, Matrix]) -> dict[str, Matrix]:
+    """Those of the layers' matrices; the embedding is looked up as well."""
+    return {
+        name: Int8Rows.of(dense(weight)) if split_layer(name) and weight.ndim > 1 else weight
+        for name, weight in weights.items()
+    }
 
 
 def _run(network: Network) -> torch.Tensor:

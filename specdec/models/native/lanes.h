@@ -8,6 +8,7 @@
 #define TILE_ROWS 6 /* 15 of 16 registers */
 #endif
 #define PANEL (2 * LANES)
+#define GROUP 4 /* int8 weights in an int */
 #define QUERIES (2 * TILE_ROWS) /* of one key head at a time: they share the turning of its keys */
 #define PREFETCH_BYTES 2048 /* ahead; from 1 to 8 KiB no difference was seen */
 #define INFINITE __builtin_inff()
@@ -19,6 +20,7 @@ typedef int marks __attribute__((vector_size(4 * LANES)));
 typedef float loose __attribute__((vector_size(4 * LANES), aligned(4))); /* anywhere in memory */
 typedef unsigned short bfloat16; /* the upper half of a float */
 typedef bfloat16 loose_upper __attribute__((vector_size(2 * LANES), aligned(2)));
+typedef int loose_words __attribute__((vector_size(4 * LANES), aligned(4)));
 
 INLINE lanes load(const float *from) { return *(const loose *)from; }
 

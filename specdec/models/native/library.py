@@ -21,7 +21,10 @@ OPENMP = ("GOMP_parallel", "GOMP_barrier", "omp_get_thread_num", "omp_get_num_th
 class LinearStruct(ctypes.Structure):
     """``linear`` of ``layer.c``."""
 
-    _fields_ = (("panels", _pointer), ("bias", _pointer), *((name, _count) for name in ("n_out", "n_in", "narrow")))
+    _fields_ = (
+        *((name, _pointer) for name in ("panels", "bias", "scales")),
+        *((name, _count) for name in ("n_out", "n_in", "width")),
+    )
 
 
 class LayerStruct(ctypes.Structure):

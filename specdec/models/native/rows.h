@@ -4,11 +4,14 @@
 #include "lanes.h"
 
 /* weight [n_out, n_in] in panels [ceil(n_out / PANEL)][n_in][PANEL], zeros behind the last output; bias or NULL.
- * narrow: the panels hold bfloat16, for weights of which each is one: half as much to read, and the same products. */
+ * width is that of a weight in bytes. 4: float. 2: bfloat16, for weights of which each is one: half as much to read, and
+ * the same products. 1: int8, to be multiplied by scales [n_out] (otherwise NULL); a panel is then
+ * [ceil(n_in / GROUP)][PANEL][GROUP], zeros behind the last input. Four in an int are widened by shifts of whole vectors;
+ * of single bytes gcc 12 converts one after the other. */
 typedef struct {
     const void *panels;
-    const float *bias;
-    count n_out, n_in, narrow;
+    const float *bias, *scales;
+    count n_out, n_in, width;
 } linear;
 
 typedef struct {
@@ -66,28 +69,49 @@ static void make_panel(const float *rows, float *panel, count n, count n_in)
 }
 
 /* LANES weights, `columns` of them there if not whole */
-INLINE lanes load_weights(const char *from, count columns, const int whole, const int narrow)
+INLINE lanes load_weights(const char *from, count columns, const int whole, const int width)
 {
-    if (narrow) return (lanes)(__builtin_convertvector(*(const loose_upper *)from, marks) << 16);
+    if (width == 2) return (lanes)(__builtin_convertvector(*(const loose_upper *)from, marks) << 16);
     return whole ? load((const float *)from) : load_first((const float *)from, columns);
 }
 
 /* acc [rows] = x [rows, n] times PANEL columns of which `columns` are there, `stride` weights from one input to the next.
- * rows, whole and narrow are constants where this is called, so that all sums stay in registers. */
+ * rows, whole and width are constants where this is called, so that all sums stay in registers. */
 INLINE void products(lanes (*acc)[2], const void *restrict weights, count stride, count columns,
-                     const float *restrict x, count x_stride, count n, const int rows, const int whole, const int narrow)
+                     const float *restrict x, count x_stride, count n, const int rows, const int whole, const int width)
 {
-    const count size = narrow ? sizeof(bfloat16) : sizeof(float);
     const char *from = weights;
     for (int row = 0; row < rows; row++) acc[row][0] = acc[row][1] = (lanes){0};
-    for (count i = 0; i < n; i++, from += stride * size) {
-        lanes w0 = load_weights(from, columns, whole, narrow);
-        lanes w1 = load_weights(from + LANES * size, columns - LANES, whole, narrow);
-        for (count line = 0; line < PANEL * size; line += 64) __builtin_prefetch(from + PREFETCH_BYTES + line);
+    for (count i = 0; i < n; i++, from += stride * width) {
+        lanes w0 = load_weights(from, columns, whole, width);
+        lanes w1 = load_weights(from + LANES * width, columns - LANES, whole, width);
+        for (count line = 0; line < PANEL * width; line += 64) __builtin_prefetch(from + PREFETCH_BYTES + line);
         for (int row = 0; row < rows; row++) {
             acc[row][0] += w0 * x[row * x_stride + i];
             acc[row][1] += w1 * x[row * x_stride + i];
         }
+    }
+}
+
+#define UPPERMOST (~0xFFFFFF) /* the byte of an int that holds its sign */
+
+/* `products` with a panel of int8: 2^24 times those of its numbers, as a byte moved to the top of an int is a float after
+ * one step more. One half of the outputs after the other needs fewer registers. */
+INLINE void byte_products(lanes (*acc)[2], const void *restrict weights, const float *restrict x, count x_stride, count n,
+                          const int rows)
+{
+    const loose_words *from = weights;
+    for (int row = 0; row < rows; row++) acc[row][0] = acc[row][1] = (lanes){0};
+    for (count i = 0; i < n; i += GROUP, from += 2) {
+        const int inputs = n - i < GROUP ? (int)(n - i) : GROUP;
+        for (count line = 0; line < PANEL * GROUP; line += 64)
+            __builtin_prefetch((const char *)from + PREFETCH_BYTES + line);
+        UNROLLED for (int half = 0; half < 2; half++)
+            UNROLLED for (int j = 0; j < GROUP; j++) {
+                if (j == inputs) break;
+                lanes w = __builtin_convertvector((from[half] << 8 * (GROUP - 1 - j)) & UPPERMOST, lanes);
+                for (int row = 0; row < rows; row++) acc[row][half] += w * x[row * x_stride + i + j];
+            }
     }
 }
 
@@ -111,49 +135,56 @@ INLINE void products(lanes (*acc)[2], const void *restrict weights, count stride
 #define BY_ROWS(CALL) BY_ROWS_6(CALL)
 #endif
 
-/* to [rows, columns], to_stride floats from row to row: sums of `products`, rows <= TILE_ROWS; narrow: of whole panels */
+/* to [rows, columns], to_stride floats from row to row: sums of `products`, rows <= TILE_ROWS; below a width of 4, of whole panels */
 static void multiply_tile(float *to, count to_stride, const void *weights, count stride, count columns,
-                          const float *x, count x_stride, count n, int rows, int narrow)
+                          const float *x, count x_stride, count n, int rows, int width)
 {
     lanes acc[TILE_ROWS][2];
-#define WHOLE(ROWS, NARROW) products(acc, weights, stride, columns, x, x_stride, n, ROWS, 1, NARROW); \
-                            for (int row = 0; row < ROWS; row++) { \
-                                store(to + row * to_stride, acc[row][0]); \
-                                store(to + row * to_stride + LANES, acc[row][1]); \
-                            }
-#define CALL(ROWS) WHOLE(ROWS, 0)
-#define NARROW_CALL(ROWS) WHOLE(ROWS, 1)
-    if (narrow)
-        switch (rows) { BY_ROWS(NARROW_CALL) }
+#define KEEP(ROWS) \
+    for (int row = 0; row < ROWS; row++) { \
+        store(to + row * to_stride, acc[row][0]); \
+        store(to + row * to_stride + LANES, acc[row][1]); \
+    }
+#define BYTE_CALL(ROWS) byte_products(acc, weights, x, x_stride, n, ROWS); KEEP(ROWS)
+#define UPPER_CALL(ROWS) products(acc, weights, stride, columns, x, x_stride, n, ROWS, 1, 2); KEEP(ROWS)
+#define CALL(ROWS) products(acc, weights, stride, columns, x, x_stride, n, ROWS, 1, 4); KEEP(ROWS)
+    if (width == 1)
+        switch (rows) { BY_ROWS(BYTE_CALL) }
+    else if (width == 2)
+        switch (rows) { BY_ROWS(UPPER_CALL) }
     else if (columns >= PANEL)
         switch (rows) { BY_ROWS(CALL) }
-#undef NARROW_CALL
 #undef CALL
-#undef WHOLE
+#undef UPPER_CALL
+#undef BYTE_CALL
+#undef KEEP
     else
         for (int row = 0; row < rows; row++) {
-            products(acc, weights, stride, columns, x + row * x_stride, x_stride, n, 1, 0, 0);
+            products(acc, weights, stride, columns, x + row * x_stride, x_stride, n, 1, 0, 4);
             store_first(to + row * to_stride, acc[0][0], columns);
             store_first(to + row * to_stride + LANES, acc[0][1], columns - LANES);
         }
 }
 
-/* y [q, n_out], y_stride floats from row to row, = (adds: +=) x [q, n_in] times the weight, plus the bias */
+/* y [q, n_out], y_stride floats from row to row, = (adds: +=) x [q, n_in] times the weight, plus the bias.
+ * A scale is applied once, to the finished sum. */
 static void multiply(const linear *by, const float *x, float *y, count y_stride, count q, int adds, int t, int T)
 {
-    const count n_in = by->n_in, n_out = by->n_out, panel_bytes = n_in * PANEL * (by->narrow ? 2 : 4);
+    const count n_in = by->n_in, n_out = by->n_out, n_kept = by->width == 1 ? (n_in + GROUP - 1) / GROUP * GROUP : n_in;
+    const count panel_bytes = n_kept * PANEL * by->width;
     range panels = share((n_out + PANEL - 1) / PANEL, t, T);
     for (count panel = panels.from; panel < panels.to; panel++)
         for (count row = 0; row < q; row += TILE_ROWS) {
             int rows = q - row < TILE_ROWS ? (int)(q - row) : TILE_ROWS;
             float tile[TILE_ROWS * PANEL];
             multiply_tile(tile, PANEL, (const char *)by->panels + panel * panel_bytes, PANEL, PANEL, x + row * n_in, n_in,
-                          n_in, rows, (int)by->narrow);
+                          n_in, rows, (int)by->width);
             for (int i = 0; i < rows; i++)
                 for (count part = 0; part < PANEL; part += LANES) {
                     count first = panel * PANEL + part, left = n_out - first;
                     float *to = y + (row + i) * y_stride + first;
                     lanes value = load(tile + i * PANEL + part);
+                    if (by->scales) value *= load_first(by->scales + first, left) * 0x1p-24f;
                     if (by->bias) value += load_first(by->bias + first, left);
                     if (adds) value += load_first(to, left);
                     store_first(to, value, left);

@@ -12,6 +12,7 @@ import torch
 
 from specdec.models.architecture import Architecture
 from specdec.models.fuse import LinearFactory
+from specdec.models.int8_rows import Int8Rows, Matrix
 from specdec.models.native.arena import Arena
 from specdec.models.native.library import BlockStruct, LayerStruct, Library, LinearStruct
 from specdec.models.network import Layer, Linear, Network, Norm, Placement
@@ -19,29 +20,34 @@ from specdec.models.network import Layer, Linear, Network, Norm, Placement
 Memory = Callable[[int], torch.Tensor]
 """Uninitialised float32 ``[n]``: of an arena, or of its own."""
 
+GROUP = 4
+"""Inputs side by side in a panel of int8, as in ``lanes.h``."""
+
 
 class NativeLinear:
     """A weight in panels; ``[q, n_in] -> [q, n_out]``, float32.
 
     ``narrow``: the panels hold bfloat16 if every number of the weight is one. They are read in half the time and
-    widened to the same float32 numbers, so products are equal bit for bit.
+    widened to the same float32 numbers, so products are equal bit for bit. A weight that is int8 stays so in any case;
+    the sum of a row's products is multiplied by the row's scale, where elsewhere each weight is.
     """
 
     def __init__(
-        self, library: Library, memory: Memory, weight: torch.Tensor, bias: torch.Tensor | None, *, narrow: bool
+        self, library: Library, memory: Memory, weight: Matrix, bias: torch.Tensor | None, *, narrow: bool
     ) -> None:
         n_out, n_in = weight.shape
-        weight = weight.contiguous()
-        narrow = narrow and bool((weight == weight.bfloat16()).all())
-        n_floats = library.call.specdec_panel_floats(n_out, n_in)
-        panels = torch.empty(n_floats) if narrow else memory(n_floats)
-        library.call.specdec_pack(weight.data_ptr(), panels.data_ptr(), n_out, n_in, torch.get_num_threads())
         self._call = library.call
-        self._panels = memory(n_floats // 2).view(torch.bfloat16).copy_(panels) if narrow else panels
+        self._scales: torch.Tensor | None = None
+        if isinstance(weight, Int8Rows):
+            self._panels = _byte_panels(library, memory, weight)
+            self._scales = weight.scales.contiguous()
+        else:
+            self._panels = _panels(library, memory, weight, narrow)
         self._bias = None if bias is None else bias.contiguous()
         self.n_out = n_out
         self.itemsize = self._panels.element_size()
-        self.struct = LinearStruct(self._panels.data_ptr(), _address(self._bias), n_out, n_in, narrow)
+        addresses = (_address(tensor) for tensor in (self._panels, self._bias, self._scales))
+        self.struct = LinearStruct(*addresses, n_out, n_in, self.itemsize)
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor:
         """The product with every row."""
@@ -60,10 +66,31 @@ def panel_linear(library: Library, *, narrow: bool = False) -> LinearFactory:
     """A factory of ``NativeLinear``, all in one arena."""
     arena = Arena()
 
-    def factory(role: str, weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
+    def factory(role: str, weight: Matrix, bias: torch.Tensor | None) -> Linear:
         return NativeLinear(library, arena.take, weight, bias, narrow=narrow)
 
     return factory
+
+
+def _panels(library: Library, memory: Memory, weight: torch.Tensor, narrow: bool) -> torch.Tensor:
+    """Panels of float32, or of bfloat16 where ``narrow`` asks for it and that is exact."""
+    weight = weight.contiguous()
+    narrow = narrow and bool((weight == weight.bfloat16()).all())
+    n_floats = library.call.specdec_panel_floats(*weight.shape)
+    panels = torch.empty(n_floats) if narrow else memory(n_floats)
+    library.call.specdec_pack(weight.data_ptr(), panels.data_ptr(), *weight.shape, torch.get_num_threads())
+    return memory(n_floats // 2).view(torch.bfloat16).copy_(panels) if narrow else panels
+
+
+def _byte_panels(library: Library, memory: Memory, weight: Int8Rows) -> torch.Tensor:
+    """Panels of int8: ``[n_panels, n_groups, outputs, GROUP]``, filled up with zeros."""
+    n_out, n_in = weight.shape
+    outputs = library.call.specdec_panel_floats(1, 1)
+    n_panels, n_groups = -(-n_out // outputs), -(-n_in // GROUP)
+    filled = torch.zeros(n_panels * outputs, n_groups * GROUP, dtype=torch.int8)
+    filled[:n_out, :n_in] = weight.numbers
+    words = filled.view(torch.int32).view(n_panels, outputs, n_groups).transpose(1, 2)
+    return memory(words.numel()).view(torch.int32).copy_(words.reshape(-1)).view(torch.int8)
 
 
 @dataclass(frozen=True)
@@ -136,7 +163,7 @@ class NativeRunner:
         self._call.specdec_norm(*addresses, *hidden.shape, norm.eps.data_ptr())
         return normed
 
-    def extended(self, linear: Linear, weight: torch.Tensor) -> Linear:
+    def extended(self, linear: Linear, weight: Matrix) -> Linear:
         """See ``Runner``; one buffer for both."""
         first = cast(NativeLinear, linear)
         second = NativeLinear(self._library, torch.empty, weight, None, narrow=True)
