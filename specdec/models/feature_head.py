@@ -5,7 +5,8 @@ state at ``t - 1`` (before the final norm), and gives a residual state of its ow
 target's final norm and head rows predict ``x_(t+1)``; further down a chain its own state stands in for the target's
 (Li et al. 2024, EAGLE, arXiv:2401.15077, section 4). States of lower layers may be fused in (EAGLE-3,
 arXiv:2503.01840). Embedding, norm and head rows are the target's own and are not stored, so a head is a few
-megabytes and fits one set of weights alone.
+megabytes and fits one set of weights alone. Matrices are stored and read as int8 with a scale per row
+(``specdec.models.stored_weights``); a file of bfloat16, as older heads have, is read as such.
 
 Position 0 has no state before it and gets no row: row ``i`` of a head holds ``(state of token i, token i + 1)``,
 in training, in the cache and at its rotary position alike. A zero state for token 0 would be one more key that
@@ -28,7 +29,9 @@ from specdec.models.drafter_card import (
     require_shapes,
     write_drafter,
 )
+from specdec.models.int8_rows import Matrix
 from specdec.models.shapes import split_layer, tensor_shapes
+from specdec.models.stored_weights import from_file, to_file, with_scales
 from specdec.models.weights import load_architecture
 
 JOIN = "join.weight"
@@ -79,7 +82,7 @@ class HeadFile:
     """A head as stored: ``weights`` by name, ``vocabulary`` int64 ``[n]`` of the ids that it drafts, its card."""
 
     shape: HeadShape
-    weights: dict[str, torch.Tensor]
+    weights: dict[str, Matrix]
     vocabulary: torch.Tensor
     card: dict[str, Any]
 
@@ -93,16 +96,16 @@ def save_head(
     vocabulary: torch.Tensor,
     about: dict[str, Any],
 ) -> None:
-    """Write ``model.safetensors`` (BF16) and ``card.json`` of a head made for the model in the folder ``target``.
+    """Write ``model.safetensors`` (int8 and scales) and ``card.json`` of a head for the model in the folder ``target``.
 
     ``about`` is what the training has to tell (data, tokens, seed, acceptance); ``vocabulary`` int64 ``[n]``.
     """
     shape = HeadShape(load_architecture(target), tuple(fused_layers))
-    tensors = {name: tensor.detach().to("cpu", torch.bfloat16).contiguous() for name, tensor in weights.items()}
-    _check(tensors, vocabulary, shape, str(folder))
-    n_parameters = sum(tensor.numel() for tensor in tensors.values())
+    stored = to_file(weights)
+    _check(stored, vocabulary, shape, str(folder))
+    n_parameters = sum(weight.numel() for weight in weights.values())
     told = about | {"fused_layers": list(shape.fused_layers), "n_parameters": n_parameters}
-    write_drafter(folder, target, HEAD_FORM, tensors, vocabulary, told)
+    write_drafter(folder, target, HEAD_FORM, stored, vocabulary, told)
 
 
 def load_head(folder: Path, target: Path) -> HeadFile:
@@ -115,10 +118,12 @@ def load_head(folder: Path, target: Path) -> HeadFile:
     """
     card = read_drafter_card(folder, target, HEAD_FORM)
     shape = HeadShape(load_architecture(target), tuple(card["fused_layers"]))
-    weights, vocabulary = read_tensors(folder)
-    _check(weights, vocabulary, shape, str(folder))
-    return HeadFile(shape, weights, vocabulary, card)
+    stored, vocabulary = read_tensors(folder)
+    _check(stored, vocabulary, shape, str(folder))
+    return HeadFile(shape, from_file(stored, str(folder)), vocabulary, card)
 
 
-def _check(weights: dict[str, torch.Tensor], vocabulary: torch.Tensor, shape: HeadShape, origin: str) -> None:
-    require_shapes(weights, shape.tensors, vocabulary, shape.architecture.n_vocabulary, origin, HEAD_FORM)
+def _check(stored: dict[str, torch.Tensor], vocabulary: torch.Tensor, shape: HeadShape, origin: str) -> None:
+    in_bytes = any(tensor.dtype == torch.int8 for tensor in stored.values())
+    expected = with_scales(shape.tensors) if in_bytes else shape.tensors
+    require_shapes(stored, expected, vocabulary, shape.architecture.n_vocabulary, origin, HEAD_FORM)

@@ -112,7 +112,8 @@ class FeatureHeadForm:
 
     def round(self) -> None:
         """See the protocol."""
-        self.weights = {name: weight.to(torch.bfloat16).float() for name, weight in self.weights.items()}
+        self.weights = as_stored(self.weights)
+        self.frozen.round()
 
     def save(self, folder: Path, target: Path, vocabulary: torch.Tensor, about: dict[str, Any]) -> dict[str, Any]:
         """See the protocol."""

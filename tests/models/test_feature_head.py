@@ -6,14 +6,18 @@ from pathlib import Path
 
 import pytest
 import torch
+from older_head import older_head
+from safetensors.torch import load_file, save_file
 
 from specdec.errors import ModelError
 from specdec.models.door import Door
+from specdec.models.draft_vocabulary import head_rows
 from specdec.models.drafter_card import DRAFTER_CARD
 from specdec.models.executor import prefill
 from specdec.models.feature_head import load_head
 from specdec.models.head_executor import HeadExecutor
 from specdec.models.head_unroll import unroll
+from specdec.models.int8_rows import Int8Rows, dense_weights
 from specdec.models.network import logits
 from specdec.models.open import open_executor
 from specdec.models.tapped import TappedExecutor
@@ -46,7 +50,7 @@ class Served:
     def trained(self, head_folder, target_folder, n_tokens, n_depths):
         """Logits of every row at each depth, as training computes them over a whole text."""
         head = load_head(head_folder, target_folder)
-        weights = {name: tensor.float() for name, tensor in head.weights.items()}
+        weights = dense_weights(head.weights)
         embedded = self.target.network.embedding[self.ids[1 : n_tokens + 1]]
         states = unroll(weights, head.shape, embedded[None], self.tap.states[None, :n_tokens].clone(), n_depths)
         return [logits(self.head._network, state[0]) for state in states]
@@ -119,6 +123,42 @@ def test_the_prompts_tokens_join_the_vocabulary(tiny_model, random_head):
     torch.testing.assert_close(more, wide.read(4, 8)[:, served.head.vocabulary], atol=TOLERANCE, rtol=0)
 
 
+def test_every_executor_computes_the_same_numbers(tiny_model, random_head):
+    """Of a head of int8, rows that the prompt adds among them: expanded, packed, or read as they are."""
+    target = tiny_model("qwen2", layers=3)
+    folder = random_head(target, (0, 1), range(100))
+    drafted = {}
+    for kind in ("static", "packed", "native"):
+        served = Served(target, folder, kind)
+        served.head.draft_from([7, 2, 299])
+        drafted[kind] = torch.cat([served.read(0, 9), served.read(9, N_PROMPT), served.read(N_PROMPT, N_PROMPT + 1)])
+    torch.testing.assert_close(drafted["packed"], drafted["static"], atol=TOLERANCE, rtol=0)
+    torch.testing.assert_close(drafted["native"], drafted["static"], atol=TOLERANCE, rtol=0)
+    # planted fault: one of them borrows the target's rows as they are
+    served = Served(target, folder)
+    rows = head_rows(served.target, Path(target))
+    rounded = served.head._drafts._rows_of(torch.arange(100))
+    assert isinstance(rounded, Int8Rows)
+    state = torch.linspace(-3.0, 3.0, rows.shape[1])
+    assert (rounded.dense() @ state - rows[:100] @ state).abs().max() > 10 * TOLERANCE
+
+
+def test_an_older_head_is_read_as_it_is(tiny_model, random_head, tmp_path):
+    """Its bfloat16 numbers and the target's own head rows; only what is trained from now on is int8."""
+    target = tiny_model(layers=3)
+    folder = older_head(random_head(target, (0,)), tmp_path / "older")
+    assert {weight.dtype for weight in load_head(folder, target).weights.values()} == {torch.bfloat16}
+    served = Served(target, folder)
+    rows = head_rows(served.target, Path(target))
+    ids = torch.tensor([3, 299])
+    assert torch.equal(served.head._drafts._rows_of(ids), rows[ids])
+    depths = served.trained(folder, target, N_PROMPT, 1)
+    torch.testing.assert_close(served.read(0, N_PROMPT), depths[0][: N_PROMPT - 1], atol=TOLERANCE, rtol=0)
+    # planted fault: the same head as int8 drafts from other logits
+    newer = Served(target, random_head(target, (0,))).read(0, N_PROMPT)
+    assert (newer - depths[0][: N_PROMPT - 1]).abs().max() > 10 * TOLERANCE
+
+
 def test_states_that_are_not_known_are_not_invented(tiny_model, random_head):
     target = tiny_model()
     served = Served(target, random_head(target))
@@ -146,12 +186,20 @@ def test_one_flipped_digit_of_the_hash_is_refused(tiny_model, random_head, tmp_p
         load_head(tmp_path / "head", target)
 
 
+def drop_a_scale(folder):
+    """A matrix without its scales would be whole numbers up to 127."""
+    tensors = load_file(folder / "model.safetensors")
+    del tensors["join.weight.scale"]
+    save_file(tensors, folder / "model.safetensors")
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
         (lambda folder: (folder / DRAFTER_CARD).unlink(), "not found"),
         (lambda folder: (folder / DRAFTER_CARD).write_text('{"kind": "other"}'), "kind 'other' is not feature_head"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"torn"), "not a whole safetensors file"),
+        (drop_a_scale, r"join\.weight\.scale has shape None where a head of this target has \(64,\)"),
     ],
 )
 def test_a_folder_that_is_no_head_is_refused(tiny_model, random_head, tmp_path, spoil, message):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from engine_sections import engine_section
+from older_head import older_head
 
 from specdec.config.sources import Distilled, Head
 from specdec.decode.loaded import Loaded
@@ -35,7 +36,14 @@ def test_its_card_says_whose_head_it_is(fetched):
     assert card["base"] == {"name": base["name"], "weights_sha256": base["weights_sha256"]}
     assert card["weights_sha256"] != base["weights_sha256"]
     assert (card["n_layers"], card["n_vocabulary"], card["n_positions"]) == (1, 256, base["n_positions"])
+    assert card["dtype"] == "int8"
     assert set(card["files"]) == {"card.json", "config.json", "model.safetensors"}
+
+
+def test_its_card_says_that_an_older_head_is_bfloat16(tiny_model, random_head, tmp_path):
+    target = tiny_model()
+    head = source(older_head(random_head(target), tmp_path / "older"))
+    assert fetch("head", head, tmp_path / "head", base=target, downloads=tmp_path)["dtype"] == "bfloat16"
 
 
 def test_costs_are_derived_from_its_own_shape(fetched):

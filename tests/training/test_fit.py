@@ -11,9 +11,11 @@ from specdec.cli import main
 from specdec.config.recipe import Stage, load_recipe
 from specdec.errors import SpecdecError
 from specdec.models.distilled import load_distilled
+from specdec.models.draft_vocabulary import rows_as_read
 from specdec.models.feature_head import HeadShape, load_head
 from specdec.models.head_unroll import unroll
-from specdec.models.weights import load_architecture
+from specdec.models.int8_rows import dense, dense_weights
+from specdec.models.weights import load_architecture, load_weights
 from specdec.training.acceptance import Acceptance, pooled, standard_errors
 from specdec.training.examples import load, schedule
 from specdec.training.fit import fit, loss_of, rate
@@ -136,7 +138,7 @@ def test_the_vocabulary_is_what_answers_say_most(target, work, write_recipe):
 def test_context_rows_change_no_state(target, random_head):
     """A prompt's rows are only attended to: leaving their states out leaves the others as they are."""
     shape = HeadShape(load_architecture(target), (0,))
-    weights = {name: w.float() for name, w in load_head(random_head(target, (0,)), target).weights.items()}
+    weights = dense_weights(load_head(random_head(target, (0,)), target).weights)
     generator = torch.Generator().manual_seed(0)
     embedded = torch.randn(2, 14, 64, generator=generator)
     features = torch.randn(2, 14, 2, 64, generator=generator)
@@ -222,6 +224,31 @@ def test_a_stage_that_finds_nothing_better_leaves_what_was_there(target, work, t
 def test_a_stage_that_reads_shards_that_are_not_made_is_one_sentence(write_recipe):
     with pytest.raises(SpecdecError, match=r"training\.stages\.0: reads 3 shards, but data\.n_shards is 2"):
         load_recipe(write_recipe(recipe_values(stages=[stage(first_shard=1)])))
+
+
+LOAD = {"feature_head": load_head, "distilled": load_distilled}
+
+
+@pytest.mark.parametrize("values", [recipe_values, distilled_values])
+def test_what_is_judged_is_what_the_file_holds(target, work, write_recipe, tmp_path, values):
+    """The card's acceptance is that of the stored weights over the head rows that a drafter of int8 reads."""
+    recipe = load_recipe(write_recipe(values()))
+    card = train_drafter(recipe, target, work, tmp_path / "drafter", CPU, quiet)
+    loaded = LOAD[recipe.drafter.kind](tmp_path / "drafter", target)
+    form = FORMS[recipe.drafter.kind](recipe.drafter, target, CPU, 1)
+    form.weights = dense_weights(loaded.weights)
+    matrix = load_weights(target, torch.float32, CPU)["lm_head.weight"]
+    # planted fault: head rows as the target has them
+    assert not torch.equal(
+        form.frozen.rows(loaded.vocabulary), dense(rows_as_read(matrix, loaded.weights)(loaded.vocabulary))
+    )
+    form.round()
+    assert torch.equal(
+        form.frozen.rows(loaded.vocabulary), dense(rows_as_read(matrix, loaded.weights)(loaded.vocabulary))
+    )
+    assert all(torch.equal(form.weights[name], w) for name, w in dense_weights(loaded.weights).items())
+    unseen = [shard for shard in write_data(recipe, target, work, CPU, quiet) if shard.kind == "unseen"]
+    assert judge(form, loaded.vocabulary, unseen, 2, CPU).summary() == card["acceptance"]["unseen"]
 
 
 @pytest.mark.parametrize("fused_layers", [[], [0]])

@@ -12,6 +12,7 @@ from specdec.errors import ModelError
 from specdec.models.distilled import load_distilled
 from specdec.models.drafter_card import DRAFTER_CARD
 from specdec.models.feature_head import load_head
+from specdec.models.stored_weights import in_int8
 from specdec.models.weights import CARD, SINGLE, load_card
 from specdec.storage import read_json, sha256_file, write_json
 
@@ -50,7 +51,7 @@ def make(name: str, source: Trained, folder: Path, *, base: Path | None, downloa
         "n_parameters": drafter.card["n_parameters"],
         "n_layers": n_layers,
         "n_vocabulary": drafter.card["n_vocabulary"],
-        "dtype": "bfloat16" if isinstance(source, Head) else "int8",
+        "dtype": "int8" if in_int8(drafter.weights) else "bfloat16",
         "files": files,
         "weights_sha256": files[SINGLE]["sha256"],
         "neutralised": {},
