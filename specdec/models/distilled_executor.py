@@ -66,7 +66,7 @@ class DistilledExecutor:
 
     @property
     def weight_itemsize(self) -> int:
-        """Bytes per weight as they are read; told by the rows of the LM head."""
+        """Bytes per weight as they are read, scales left out; told by the rows of the LM head."""
         return int(getattr(self._drafts.network.head, "itemsize", self.dtype.itemsize))
 
     def apart(self) -> Self:

@@ -120,7 +120,7 @@ class HeadExecutor:
 
     @property
     def weight_itemsize(self) -> int:
-        """Bytes per weight as they are read; told by the rows of the LM head, most of a step's weights."""
+        """Bytes per weight as they are read, scales left out; told by the rows of the LM head, half of all weights."""
         return int(getattr(self._network.head, "itemsize", self.dtype.itemsize))
 
     @classmethod

@@ -307,6 +307,23 @@ class TestBytePanels:
         assert torch.equal(product, torch.cat([linear(row) for row in rows.split(1)]))
         assert (linear.struct.width, linear.itemsize) == (1, 1)  # type: ignore[attr-defined]
 
+    def test_a_head_tells_how_it_is_read(
+        self, tiny_model: Callable[..., Path], random_head: Callable[..., Path], tmp_path: Path
+    ) -> None:
+        """Bytes per weight, for the cost of its steps: its own matrices and the rows of the target's LM head alike."""
+        target = tiny_model(layers=2)
+        head = random_head(target, (0,))
+        told = {
+            kind: HeadExecutor.load(head, target, opened(kind, target)) for kind in (NativeExecutor, StaticExecutor)
+        }
+        assert [executor.weight_itemsize for executor in told.values()] == [1, 4]
+        network = told[NativeExecutor]._network
+        linears = (network.layers[0].qkv, network.layers[0].down, network.head, told[NativeExecutor]._join)
+        assert {linear.itemsize for linear in linears} == {1}  # type: ignore[union-attr]
+        # planted fault: an older head is not read so
+        older = HeadExecutor.load(older_head(head, tmp_path / "older"), target, opened(NativeExecutor, target))
+        assert older._join.itemsize == 2  # type: ignore[attr-defined]
+
     def test_every_whole_number_is_read_as_itself(self, library: Library) -> None:
         """At each of the four places of a group; among them the signs that a shift must carry along."""
         numbers = torch.arange(-127, 128, dtype=torch.int8).repeat(4).view(60, 17)
