@@ -135,7 +135,8 @@ INLINE void byte_products(lanes (*acc)[2], const void *restrict weights, const f
 #define BY_ROWS(CALL) BY_ROWS_6(CALL)
 #endif
 
-/* to [rows, columns], to_stride floats from row to row: sums of `products`, rows <= TILE_ROWS; below a width of 4, of whole panels */
+/* to [rows, columns], to_stride floats from row to row: sums of `products`, rows <= TILE_ROWS.
+ * Weights below a width of 4 are in whole panels. */
 static void multiply_tile(float *to, count to_stride, const void *weights, count stride, count columns,
                           const float *x, count x_stride, count n, int rows, int width)
 {
