@@ -103,6 +103,10 @@ class Observations(Section):
     drafter: Name
 
 
+Process = Literal["fresh", "fresh_loaded", "session"]
+"""What shares a process: nothing, nothing but with a pair of blocks all loaded before the first is timed, or a cell."""
+
+
 class Sweep(Section):
     """Every arm on development families: chooses, never concludes.
 
@@ -116,7 +120,7 @@ class Sweep(Section):
     warmups: int = Field(ge=1)
     warmup_tokens: int | None = Field(default=None, ge=1)
     repeats: int = Field(ge=1)
-    process: Literal["fresh", "session"]
+    process: Process
 
 
 class Checks(Section):
@@ -137,7 +141,7 @@ class Timing(Section):
     warmups: int = Field(ge=1)
     warmup_tokens: int | None = Field(default=None, ge=1)
     repeats: int = Field(ge=1)
-    process: Literal["fresh", "session"]
+    process: Process
 
 
 class Analysis(Section):

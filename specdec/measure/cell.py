@@ -7,6 +7,7 @@ last visit is done, so a killed run loses the cell in flight and nothing else.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,16 @@ from specdec.config.study import EngineSection, Sweep, Timing
 from specdec.errors import ModelError
 from specdec.measure.environment import require_same_machine
 from specdec.measure.machine_lock import machine_lock
-from specdec.measure.plan import Session, Timed, find_baselines, group_visits, plan_visits, require_equal_work
-from specdec.measure.process import in_fresh_process, say
+from specdec.measure.plan import (
+    Session,
+    Timed,
+    find_baselines,
+    group_visits,
+    pairs_of_blocks,
+    plan_visits,
+    require_equal_work,
+)
+from specdec.measure.process import in_fresh_process, in_turns, say
 from specdec.measure.prompt_file import read_prompt
 from specdec.records.cells import write_cell_rows
 from specdec.records.columns import SCHEMA_VERSION
@@ -23,6 +32,7 @@ from specdec.records.rows import Row
 from specdec.storage import read_json, sha256_json
 
 MEASURE = "specdec.measure.session:run"
+MEASURE_IN_TURNS = "specdec.measure.session:run_in_turns"
 
 
 def write_cell(
@@ -52,13 +62,24 @@ def write_cell(
         from specdec.measure.design import require_frozen
 
         require_frozen(design, session.labels["study_hash"], context, family, session.labels["prompt_hash"])
-    rows: list[Row] = []
     with machine_lock(Path.cwd(), say):
-        for group in group_visits(session.visits, section.process):
-            what = session.title(group[0])
-            rows += in_fresh_process(MEASURE, replace(session, visits=group), what=what)
+        rows = _measured(session, section.process)
     require_equal_work(rows)
     write_cell_rows(out, with_divergence(rows))
+
+
+def _measured(session: Session, process: str) -> list[Row]:
+    """Rows of all visits, in their order."""
+    rows: list[Row] = []
+    if process == "fresh_loaded":
+        for pair in pairs_of_blocks(session.visits):
+            parts = [replace(session, visits=group) for group in group_visits(pair, process)]
+            names = [session.title(visit) for visit in pair]
+            rows += chain.from_iterable(in_turns(MEASURE_IN_TURNS, parts, what=names))
+        return rows
+    for group in group_visits(session.visits, process):
+        rows += in_fresh_process(MEASURE, replace(session, visits=group), what=session.title(group[0]))
+    return rows
 
 
 def plan_session(

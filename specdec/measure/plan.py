@@ -32,6 +32,16 @@ class Visit:
     n_phase_repeats: int
     warmup_tokens: int | None = None
 
+    @property
+    def n_timed(self) -> int:
+        """Generations without a probe: warm-ups, then repeats."""
+        return self.n_warmups + self.n_repeats
+
+    @property
+    def n_generations(self) -> int:
+        """All of them; those with the phase probe come last."""
+        return self.n_timed + self.n_phase_repeats
+
     def most_tokens(self, repeat: int) -> int | None:
         """Emitted tokens after which the generation of this number ends; None: with its text."""
         return self.warmup_tokens if repeat < self.n_warmups else None
@@ -110,9 +120,14 @@ def plan_visits(section: Blocks, n_phase_repeats: int = 1, warmup_tokens: int | 
 
 
 def group_visits(visits: Sequence[Visit], process: str) -> tuple[tuple[Visit, ...], ...]:
-    """Visits that share a process: each its own (``fresh``), or all of the cell (``session``)."""
-    groups = {"fresh": tuple((visit,) for visit in visits), "session": (tuple(visits),)}
-    return groups[process]
+    """Visits that share a process: all of the cell (``session``), or each its own (``fresh``, ``fresh_loaded``)."""
+    return (tuple(visits),) if process == "session" else tuple((visit,) for visit in visits)
+
+
+def pairs_of_blocks(visits: Sequence[Visit]) -> tuple[tuple[Visit, ...], ...]:
+    """Visits of an AB block and of the BA block that follows it, in their order."""
+    numbers = sorted({visit.block // 2 for visit in visits})
+    return tuple(tuple(visit for visit in visits if visit.block // 2 == number) for number in numbers)
 
 
 def find_baselines(arms: Mapping[str, Arm], engine: EngineSection, section: str) -> dict[str, str]:

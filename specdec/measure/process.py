@@ -12,14 +12,20 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from multiprocessing.context import ForkServerProcess
+from typing import Any, NoReturn
 
 from specdec import errors
 from specdec.errors import MachineError, SpecdecError
 
 PRELOADED = ("torch", "specdec.measure.session")
+
+WAITS = "waits"
+"""What a process says that waits for its turn."""
 
 LIMIT_S = 4 * 3600.0
 """After this a process is taken for hung: hours, because a long context on a slow CPU is no fault."""
@@ -42,35 +48,101 @@ def in_fresh_process(work: str, argument: Any, *, what: str, limit_s: float = LI
     RuntimeError
         For any other exception there, with its traceback: a bug.
     """
+    with ExitStack() as running:
+        process = _start(running, work, argument, what, limit_s, in_turns=False)
+        process.until_it_waits()
+        return process.value
+
+
+def in_turns(work: str, arguments: Sequence[Any], *, what: Sequence[str], limit_s: float = LIMIT_S) -> list[Any]:
+    """Call ``module:function(argument, say, turn)`` for each argument, in a process each, of which one at a time runs.
+
+    ``turn()`` waits for the process's next turn. The first process runs until it calls it (or is done), then the
+    second one is started, and so on; when the last one waits too, each goes on in the same order until its next
+    ``turn()``, until all are done. So all can be loaded before the first of them does what is timed.
+
+    Parameters
+    ----------
+    work, limit_s
+        As for ``in_fresh_process``; the limit holds for each turn.
+    arguments
+        One for each process, in the order of their turns.
+    what
+        Names of the processes, for errors.
+
+    Raises
+    ------
+    SpecdecError, RuntimeError
+        As ``in_fresh_process``, as soon as one of them fails; the others are ended.
+    """
+    with ExitStack() as running:
+        processes: list[_Process] = []
+        for argument, name in zip(arguments, what, strict=True):
+            process = _start(running, work, argument, name, limit_s, in_turns=True)
+            process.until_it_waits()
+            processes.append(process)
+        while waiting := [process for process in processes if not process.done]:
+            for process in waiting:
+                process.go_on()
+                process.until_it_waits()
+        return [process.value for process in processes]
+
+
+@dataclass
+class _Process:
+    """A measuring process and the parent's end of its pipe."""
+
+    process: ForkServerProcess
+    pipe: Connection
+    what: str
+    limit_s: float
+    done: bool = False
+    value: Any = None
+
+    def go_on(self) -> None:
+        """Give it the turn that it waits for."""
+        try:
+            self.pipe.send(None)
+        except OSError:
+            self._died()
+
+    def until_it_waits(self) -> None:
+        """Wait until it waits for its turn or is done; raise what it raised."""
+        if not wait([self.pipe, self.process.sentinel], timeout=self.limit_s):
+            raise MachineError(
+                f"{self.what}: still not done after {self.limit_s:.0f} s; stop what else runs here and try again"
+            )
+        try:
+            kind, value = self.pipe.recv()
+        except (EOFError, OSError):
+            self._died()
+        if kind != WAITS:
+            self.done = True
+            self.value = _OUTCOMES[kind](self.what, value)
+            self.process.join()  # giving back its memory takes time, too
+
+    def end(self, failure: type[BaseException] | None, *_: object) -> None:
+        """Join it; kill it first if something failed."""
+        if failure is not None and self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+    def _died(self) -> NoReturn:
+        self.process.join()
+        raise MachineError(f"{self.what}: {_death(self.process.exitcode)}")
+
+
+def _start(running: ExitStack, work: str, argument: Any, what: str, limit_s: float, *, in_turns: bool) -> _Process:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(PRELOADED))
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(sender, work, argument), daemon=True)
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_child, args=(theirs, work, argument, in_turns), daemon=True)
     process.start()
-    sender.close()  # the child's copy is then the only one, so that its death is seen
-    try:
-        ready = wait([receiver, process.sentinel], timeout=limit_s)
-        if not ready:
-            raise MachineError(f"{what}: still not done after {limit_s:.0f} s; stop what else runs here and try again")
-        answer = _answer(receiver)
-        if answer is None:
-            process.join()
-            raise MachineError(f"{what}: {_death(process.exitcode)}")
-    finally:
-        if process.is_alive() and sys.exc_info()[0] is not None:
-            process.kill()
-        process.join()
-        receiver.close()
-    kind, value = answer
-    return _OUTCOMES[kind](what, value)
-
-
-def _answer(receiver: Connection) -> tuple[str, Any] | None:
-    try:
-        answer: tuple[str, Any] = receiver.recv()
-    except (EOFError, OSError):
-        return None
-    return answer
+    theirs.close()  # the child's copy is then the only one, so that its death is seen
+    started = _Process(process, ours, what, limit_s)
+    running.push(started.end)
+    return started
 
 
 def _death(exitcode: int | None) -> str:
@@ -100,19 +172,23 @@ def _raise_bug(what: str, value: str) -> Any:
 _OUTCOMES: dict[str, Callable[[str, Any], Any]] = {"done": _return, "mistake": _raise_mistake, "bug": _raise_bug}
 
 
-def _child(sender: Connection, work: str, argument: Any) -> None:
+def _child(pipe: Connection, work: str, argument: Any, in_turns: bool) -> None:
+    def turn() -> None:
+        pipe.send((WAITS, None))
+        pipe.recv()
+
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         module, name = work.split(":")
-        value = getattr(importlib.import_module(module), name)(argument, say)
+        value = getattr(importlib.import_module(module), name)(argument, say, *([turn] if in_turns else []))
     except KeyboardInterrupt:
         return  # the parent was interrupted too, and says so
     except SpecdecError as error:
-        sender.send(("mistake", (type(error).__name__, str(error))))
+        pipe.send(("mistake", (type(error).__name__, str(error))))
     except BaseException:
-        sender.send(("bug", traceback.format_exc()))
+        pipe.send(("bug", traceback.format_exc()))
     else:
-        sender.send(("done", value))
+        pipe.send(("done", value))
 
 
 def _end_with_parent() -> None:

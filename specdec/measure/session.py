@@ -47,9 +47,20 @@ def run(session: Session, say: Callable[[str], None]) -> list[Row]:
     Returns rows for ``specdec.records.cells``; ``first_divergence`` is left for the cell, which knows the
     baseline's tokens.
     """
+    engine_of, clock = _loaded(session)
+    return make_visits(session, engine_of, clock, say)
+
+
+def run_in_turns(session: Session, say: Callable[[str], None], turn: Callable[[], None]) -> list[Row]:
+    """``run`` for a process that is loaded long before its time (``specdec.measure.process.in_turns``)."""
+    engine_of, clock = _loaded(session)
+    return make_visits_in_turns(session, engine_of, clock, say, turn)
+
+
+def _loaded(session: Session) -> tuple[Callable[[Arm], Engine], Clock]:
     gc.freeze()  # hundreds of thousands of imported objects live for ever: no collection need look at them
     loaded = Loaded(session.models, session.engine)
-    return make_visits(session, lambda arm: assemble(arm, loaded), clock_for(loaded.door), say)
+    return (lambda arm: assemble(arm, loaded)), clock_for(loaded.door)
 
 
 def make_visits(
@@ -61,11 +72,36 @@ def make_visits(
     for visit in session.visits:
         say(session.title(visit))
         opened = kept.pop(visit.arm, None) or _open(session, visit.arm, engine_of, clock)
-        rows += _visit(session, visit, opened, clock)
+        rows += _visit(session, visit, opened, clock, range(visit.n_generations))
         if session.keep_caches:
             kept[visit.arm] = opened
         del opened  # otherwise its caches go before the next arm opens its own
     return rows
+
+
+def make_visits_in_turns(
+    session: Session,
+    engine_of: Callable[[Arm], Engine],
+    clock: Clock,
+    say: Callable[[str], None],
+    turn: Callable[[], None],
+) -> list[Row]:
+    """Open every visit's arm, then warm up and repeat at the next turn, and probe the phases at a last one.
+
+    So what is compared is timed without anything between but what the other arms time, and the probes' generations,
+    which nothing is compared with, come when all of that is over.
+    """
+    opened = [_open(session, visit.arm, engine_of, clock) for visit in session.visits]
+    rows: dict[Visit, list[Row]] = {}
+    turn()
+    for visit, arm in zip(session.visits, opened, strict=True):
+        say(session.title(visit))
+        rows[visit] = list(_visit(session, visit, arm, clock, range(visit.n_timed)))
+    if any(visit.n_phase_repeats for visit in session.visits):
+        turn()
+        for visit, arm in zip(session.visits, opened, strict=True):
+            rows[visit] += _visit(session, visit, arm, clock, range(visit.n_timed, visit.n_generations))
+    return [row for mine in rows.values() for row in mine]
 
 
 @dataclass(frozen=True)
@@ -93,7 +129,7 @@ def _open(session: Session, arm: str, engine_of: Callable[[Arm], Engine], clock:
         return _Opened(engine, f"prefill: {reason_of(error)}")
 
 
-def _visit(session: Session, visit: Visit, opened: _Opened, clock: Clock) -> Iterator[Row]:
+def _visit(session: Session, visit: Visit, opened: _Opened, clock: Clock, generations: range) -> Iterator[Row]:
     engine, prepared = opened.engine, opened.prepared
     arm = session.arms[visit.arm]
     common = {
@@ -114,9 +150,8 @@ def _visit(session: Session, visit: Visit, opened: _Opened, clock: Clock) -> Ite
         "order": visit.order,
         "process": process_label(),
     }
-    n_timed = visit.n_warmups + visit.n_repeats
-    for repeat in range(n_timed + visit.n_phase_repeats):
-        level = "off" if repeat < n_timed else "phases"
+    for repeat in generations:
+        level = "off" if repeat < visit.n_timed else "phases"
         own = {**common, "probe_level": level, "repeat": repeat, "warmup": repeat < visit.n_warmups}
         if isinstance(prepared, str):
             yield failed_row(own, prepared)

@@ -1,9 +1,11 @@
 """Disk and memory that a study needs, from the models' cards or, before they are fetched, their declared shapes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from specdec.config.arms import Arm
 from specdec.config.sources import Derived, Local, Random, Source
 from specdec.config.study import Study, Sweep, Timing
 from specdec.measure.plan import plan_visits
@@ -86,13 +88,29 @@ def disk_bytes(study: Study, models: Path) -> dict[str, int | None]:
 
 
 def memory_bytes(study: Study, models: Path) -> int | None:
-    """Bytes of the largest measuring process: all models at once, weights and caches; None if a shape is unknown."""
+    """Most bytes of measuring processes at one time, weights and caches; None if a shape is unknown.
+
+    That is one with all models at once, or, where the processes of two blocks are loaded together, theirs.
+    """
+    arms = (*study.timing.arms.values(), *study.sweep.arms.values())
+    largest = _process_bytes(study, models, arms, list(study.models))
+    if largest is None:
+        return None
+    for section in (study.timing, study.sweep):
+        if section.process == "fresh_loaded":
+            apart = [_process_bytes(study, models, [arm], ["target", *arm.models]) for arm in section.arms.values()]
+            largest = max(largest, 2 * sum(filter(None, apart)))
+    return largest
+
+
+def _process_bytes(study: Study, models: Path, arms: Sequence[Arm], names: Sequence[str]) -> int | None:
+    """Bytes of a process that runs these arms with the models of these names."""
     item = ITEM_BYTES[study.engine.dtype]
-    kinds = {arm.executor or study.engine.executor for arm in (*study.timing.arms.values(), *study.sweep.arms.values())}
+    kinds = {arm.executor or study.engine.executor for arm in arms}
     copies = sum(PACKED_COPIES.get(kind, 1) for kind in kinds)
     longest = max(study.prompts.contexts) + study.engine.max_new_tokens + SLACK
     total = BASE_BYTES
-    for name in study.models:
+    for name in names:
         shape = shape_of(study, name, models)
         if shape is None:
             return None

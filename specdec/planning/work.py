@@ -11,7 +11,7 @@ from specdec.config.arms import Arm
 from specdec.config.control import Forced
 from specdec.config.drafting import LayerSkipDrafter, PaidReplayDrafter, ReplayDrafter
 from specdec.config.study import Study, Sweep, Timing
-from specdec.measure.plan import plan_visits
+from specdec.measure.plan import group_visits, plan_visits
 from specdec.pipeline.layout import Layout
 from specdec.planning.costs import Costs
 
@@ -75,7 +75,7 @@ def cell_job(study: Study, phase: str, context: int, result: str, costs: Costs) 
     sections: dict[str, Sweep | Timing] = {"sweep": study.sweep, "timing": study.timing}
     section = sections[phase]
     visits = plan_visits(section, warmup_tokens=section.warmup_tokens)
-    n_processes = len(visits) if section.process == "fresh" else 1
+    n_processes = len(group_visits(visits, section.process))
     spans = [_visit(study, section.arms[visit.arm], visit.arm, context, costs) for visit in visits]
     total = Span.about(costs.job_s + n_processes * costs.process_s)
     n_generations = 0
@@ -116,7 +116,7 @@ def fitted_to(costs: Costs, study: Study, taken: Mapping[str, float]) -> Costs:
     bare = replace(costs, job_s=0.0, process_s=0.0)
     jobs = [job for job in timed_jobs(study, bare) if job.result in taken]
     n_processes = {
-        phase: len(plan_visits(section)) if section.process == "fresh" else 1
+        phase: len(group_visits(plan_visits(section), section.process))
         for phase, section in (("sweep", study.sweep), ("timing", study.timing))
     }
     starts = sum(1 + n_processes[job.phase] for job in jobs)

@@ -13,6 +13,7 @@ from specdec.models.fetch import fetch
 from specdec.planning.costs import Costs, given_costs, recorded_costs
 from specdec.planning.nodes import device_s, makespan, wall_s
 from specdec.planning.phases import jobs_of
+from specdec.planning.space import BASE_BYTES, memory_bytes
 from specdec.planning.taken import durations
 from specdec.planning.work import Span, fitted_to, timed_jobs, tokens_per_round
 from specdec.storage import write_json
@@ -179,6 +180,18 @@ def test_models_at_hand_are_calibrated(specdec, smoke, tmp_path):
     assert answer["total_s"]["low"] <= answer["total_s"]["middle"] <= answer["total_s"]["high"]
     assert answer["disk_bytes"]["models"] > 1_000_000
     assert answer["memory_bytes"] > 500 * 2**20
+
+
+def test_processes_that_are_loaded_together_need_memory_together(smoke, specdec, tmp_path):
+    """Two blocks of every arm at once; each process holds the target and its own drafter."""
+    models = tmp_path / "models"
+    fetch("target", smoke.models["target"], models / "target", downloads=tmp_path)
+    fetch("drafter", smoke.models["drafter"], models / "drafter", base=models / "target", downloads=tmp_path)
+    together = smoke.timing.model_copy(update={"process": "fresh_loaded"})
+    alone = memory_bytes(smoke, models)
+    n_processes = 2 * len(smoke.timing.arms)
+    all_of_them = memory_bytes(smoke.model_copy(update={"timing": together}), models)
+    assert n_processes * BASE_BYTES < all_of_them < n_processes * alone
 
 
 def test_given_costs_need_only_the_target(smoke):

@@ -39,6 +39,39 @@ def bug(argument, say):
     raise ZeroDivisionError("a bug")
 
 
+def three_steps(argument, say, turn):
+    """One line of ``argument``'s file for each step, and a wait before the second and the third."""
+    name, path = argument
+    for step in ("loads", "times", "probes"):
+        if step != "loads":
+            turn()
+        with path.open("a") as file:
+            file.write(f"{name} {step}\n")
+    return name, os.getpid()
+
+
+def one_step_more_each(argument, say, turn):
+    name, n_turns, path = argument
+    for _ in range(n_turns):
+        turn()
+    with path.open("a") as file:
+        file.write(f"{name}\n")
+
+
+def die_in_its_turn(argument, say, turn):
+    name, path = argument
+    path.with_name(name).write_text(str(os.getpid()))
+    turn()
+    if name == "second":
+        os.kill(os.getpid(), signal.SIGKILL)
+    turn()
+
+
+def die_when_called_again(argument, say, turn):
+    turn()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def hang(argument, say):
     say("hanging")
     Path(argument).write_text(str(os.getpid()))

@@ -19,6 +19,7 @@ from specdec.records.tables import collect
 from specdec.storage import read_json, sha256_json, write_json, write_text
 
 CONTEXT = 24
+LIKE_FRESH = ("fresh", "fresh_loaded")
 
 
 class Study:
@@ -103,6 +104,28 @@ def test_probed_repeats_split_their_time_and_headline_repeats_carry_none(study):
 def test_fresh_gives_each_visit_its_own_process(study):
     rows = study.write(section=timing_section(process="fresh"))
     assert len({r["process"] for r in rows}) == len({(r["block"], r["arm"]) for r in rows}) == 4
+
+
+def test_fresh_loaded_times_all_arms_before_it_probes_any_and_records_what_fresh_does(study):
+    both = {process: study.write(section=timing_section(process=process, blocks=2)) for process in LIKE_FRESH}
+    kept = ("block", "order", "arm", "repeat", "warmup", "probe_level", "tokens", "rounds")
+    fresh, loaded = ([{name: row[name] for name in kept} for row in both[process]] for process in LIKE_FRESH)
+    assert fresh == loaded
+    rows = both["fresh_loaded"]
+    assert len({r["process"] for r in rows}) == len({(r["block"], r["arm"]) for r in rows}) == 8
+    times = {(pair, level): [] for pair in (0, 1) for level in ("off", "phases")}
+    for row in rows:
+        times[row["block"] // 2, row["probe_level"]].append(row["started_at"])
+    assert max(times[0, "off"]) < min(times[0, "phases"])
+    assert max(times[0, "phases"]) < min(times[1, "off"])
+    assert times[1, "phases"] == []
+
+
+def test_a_process_killed_in_its_turn_leaves_no_cell_file(study, monkeypatch):
+    monkeypatch.setattr(cell, "MEASURE_IN_TURNS", "process_work:die_when_called_again")
+    with pytest.raises(MachineError, match=r"timing 24/story: block 1/2, arm plain \(1/2\): the measuring process"):
+        study.write(section=timing_section(process="fresh_loaded"))
+    assert not study.path().parent.exists() or list(study.path().parent.iterdir()) == []
 
 
 def test_two_cells_of_a_study_make_one_table(study):

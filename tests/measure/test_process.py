@@ -11,7 +11,7 @@ import pytest
 
 from specdec.errors import MachineError, ModelError
 from specdec.measure import process
-from specdec.measure.process import in_fresh_process
+from specdec.measure.process import in_fresh_process, in_turns
 
 HERE = Path(__file__).parent
 
@@ -46,6 +46,32 @@ def test_a_users_mistake_comes_back_as_itself():
 def test_a_bug_comes_back_with_its_traceback():
     with pytest.raises(RuntimeError, match=r"(?s)cell: .*process_work\.py.*ZeroDivisionError: a bug"):
         in_fresh_process("process_work:bug", None, what="cell")
+
+
+def test_processes_in_turns_are_all_loaded_before_the_first_of_them_goes_on(tmp_path):
+    said = tmp_path / "said"
+    names = ("first", "second", "third")
+    answers = in_turns("process_work:three_steps", [(name, said) for name in names], what=names)
+    assert said.read_text().splitlines() == [
+        f"{name} {step}" for step in ("loads", "times", "probes") for name in names
+    ]
+    assert [name for name, _ in answers] == list(names)
+    assert len({os.getpid(), *(pid for _, pid in answers)}) == 4
+
+
+def test_a_process_that_needs_fewer_turns_is_done_earlier(tmp_path):
+    said = tmp_path / "said"
+    work = [("two", 2, said), ("none", 0, said), ("one", 1, said)]
+    in_turns("process_work:one_step_more_each", work, what=("two", "none", "one"))
+    assert said.read_text().split() == ["none", "one", "two"]
+
+
+def test_a_process_that_dies_in_its_turn_is_named_and_takes_the_others_along(tmp_path):
+    names = ("first", "second", "third")
+    work = [(name, tmp_path / "said") for name in names]
+    with pytest.raises(MachineError, match=r"^second: the measuring process was killed"):
+        in_turns("process_work:die_in_its_turn", work, what=names)
+    assert not any(psutil.pid_exists(int((tmp_path / name).read_text())) for name in names)
 
 
 def test_a_process_past_its_limit_is_killed(monkeypatch, tmp_path):

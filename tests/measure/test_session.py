@@ -14,7 +14,7 @@ from measuring_stubs import (
 
 from specdec.errors import MachineError
 from specdec.measure.plan import Visit, plan_visits
-from specdec.measure.session import garbage_kept, make_visits
+from specdec.measure.session import garbage_kept, make_visits, make_visits_in_turns
 from specdec.records.columns import COUNTS, TIMES
 from specdec.records.rows import build_run
 
@@ -183,6 +183,31 @@ def test_progress_is_told_before_each_visit():
     make_visits(session(visits), lambda arm: stub_engine(device, k=arm.k_max), FakeClock(device), said.append)
     assert said[0] == "timing 12/story: block 1/2, arm plain (1/2)"
     assert len(said) == 4
+
+
+@pytest.mark.parametrize("n_phase_repeats", [0, 1])
+def test_a_visit_in_turns_is_open_and_warm_before_its_turn_and_probes_at_another(n_phase_repeats):
+    """The same rows as without turns; forwards of the target so far tell what was done when."""
+    visit = _visit(n_phase_repeats=n_phase_repeats)
+    device = FakeDevice()
+    plain = _measure(stub_engine(device, k=3), device, visit)
+    device = FakeDevice()
+    engine = stub_engine(device, k=3)
+    done = []
+    rows = make_visits_in_turns(
+        session((visit,)),
+        lambda arm: engine,
+        FakeClock(device),
+        lambda line: None,
+        lambda: done.append(len(engine.verifier.widths)),
+    )
+    ignored = ("started_at", "process", "rss_bytes", "load_average", "steal_ns", "cpu_mhz")
+    assert [{k: v for k, v in row.items() if k not in ignored} for row in rows] == [
+        {k: v for k, v in row.items() if k not in ignored} for row in plain
+    ]
+    n_warm, *later = done
+    assert n_warm == 5  # every block length of K = 3, and one after an accepted draft
+    assert later == [n_warm + sum(row["n_verify_forwards"] for row in rows[:3])] * n_phase_repeats
 
 
 def test_no_garbage_is_collected_inside_a_timed_span():
