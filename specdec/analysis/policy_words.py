@@ -59,6 +59,8 @@ def _chain(text: str, parts: Sequence[str]) -> FixedK:
                 f"--policy: {name!r} is unknown; use k=N, alone or with one of {', '.join(_KINDS)}=VALUE and with "
                 f"siblings=MOST@LEAST, or tree=N"
             )
+        if name in values:
+            raise ConfigError(f"--policy: {text!r} sets {name} twice; leave one of them out")
         try:
             values[name] = float(number)
         except ValueError:
@@ -66,7 +68,7 @@ def _chain(text: str, parts: Sequence[str]) -> FixedK:
     k = values.pop("k", None)
     if k is None:
         raise ConfigError(f"--policy: {text!r} sets no longest draft; add k=8")
-    if k != int(k) or not 0 <= k <= K_MAX:
+    if not 0 <= k <= K_MAX or k != int(k):
         raise ConfigError(f"--policy: k={k:g} is impossible; use a whole number from 0 to {K_MAX}")
     if len(values) > 1:
         raise ConfigError(f"--policy: {' and '.join(sorted(values))} stop the chain both; use one of them")
@@ -74,6 +76,11 @@ def _chain(text: str, parts: Sequence[str]) -> FixedK:
         maker, largest = _KINDS[name]
         if not 0 <= value <= largest:
             raise ConfigError(f"--policy: {name}={value:g} is impossible; use a number from 0 to {largest:g}")
+        if name == "heuristic" and not (1 <= value <= k and value == int(value)):
+            raise ConfigError(
+                f"--policy: heuristic={value:g} is impossible beside k={k:g}; it is where the schedule starts, a whole "
+                f"number from 1 to k"
+            )
         return maker(int(k), value)
     return FixedK(int(k))
 

@@ -225,6 +225,14 @@ def test_a_table_with_a_missing_chain_is_refused():
     [
         ("k=4.5", "k=4.5 is impossible"),
         ("k=99", "k=99 is impossible"),
+        ("k=nan", "k=nan is impossible"),
+        ("k=inf", "k=inf is impossible"),
+        ("k=4,k=5", "sets k twice"),
+        ("k=4,confidence=0.5,confidence=0.9", "sets confidence twice"),
+        # the first round would ask for more tokens than the longest draft has
+        ("heuristic=8,k=4", "heuristic=8 is impossible beside k=4"),
+        ("heuristic=2.5,k=4", "a whole number from 1 to k"),
+        ("heuristic=0,k=4", "a whole number from 1 to k"),
         ("confidence=1.4,k=8", "confidence=1.4 is impossible"),
         ("confidence=0.6", "sets no longest draft"),
         ("certainty=0.6,k=8", "'certainty' is unknown"),
