@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from specdec.analysis.branching import Branching, WithSiblings
 from specdec.analysis.chains import Chains, read_chains
 from specdec.analysis.cost_options import add_cost_arguments, costs_from, whole
 from specdec.analysis.estimands import acceptance_rate, tokens_per_round
@@ -38,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the replay."""
     policy = parse_policy(args.policy)
+    if args.catch_up != "lazy" and isinstance(policy, Branching | WithSiblings):
+        raise ConfigError(f"--catch-up: {args.catch_up} does not go with a draft that branches; leave it out")
     prompts = _prompts(args)
     max_new = _max_new(args.max_new, recorded_limit(args.observations, prompts))
     answer = replayed(args.policy, policy, prompts, max_new, bonus=args.bonus, catch_up=args.catch_up)

@@ -39,7 +39,7 @@ def from_file(stored: Mapping[str, torch.Tensor], origin: str) -> dict[str, Matr
     Raises
     ------
     ModelError
-        If a matrix and its scale do not belong together.
+        If a matrix and its scale do not belong together, or a scale is none.
     """
     weights: dict[str, Matrix] = {}
     for name, tensor in stored.items():
@@ -51,8 +51,18 @@ def from_file(stored: Mapping[str, torch.Tensor], origin: str) -> dict[str, Matr
                 f"{origin}: {name} is {tensor.dtype} {'without' if scales is None else 'with'} a scale per row; "
                 "train it again (`specdec train-drafter`)"
             )
-        weights[name] = tensor if scales is None else Int8Rows(tensor, scales.float())
+        if scales is not None and not _are_scales(scales):
+            raise ModelError(
+                f"{origin}: {name + SCALE} holds something else than float32 numbers from 0 on; train it again "
+                "(`specdec train-drafter`)"
+            )
+        weights[name] = tensor if scales is None else Int8Rows(tensor, scales)
     return weights
+
+
+def _are_scales(scales: torch.Tensor) -> bool:
+    """What ``Int8Rows.of`` makes of finite weights; a training that diverged leaves others."""
+    return scales.dtype == torch.float32 and bool((scales.isfinite() & (scales >= 0)).all())
 
 
 def with_scales(shapes: Shapes) -> Shapes:

@@ -14,7 +14,7 @@ from specdec.analysis.policies import Confidence, CostAware, FixedK, Heuristic
 from specdec.analysis.policy_words import parse_policy, siblings_words
 from specdec.analysis.rounds import Counts, count, replay
 from specdec.config.tree import MOST_NODES, Siblings
-from specdec.errors import RecordError
+from specdec.errors import ConfigError, RecordError
 from specdec.records.columns import CHANCES, N_CHANCES
 
 
@@ -194,3 +194,9 @@ def test_the_verb_replays_siblings(tmp_path, capsys):
     costs = ("--draft-cost", "0.07", "--verify-cost", "1:1.0,17:1.2")
     assert verb.run(options("--policy", words, *costs, "--observations", str(path))) == 0
     assert f"{words} on 1 prompts: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", ["k=4,siblings=4@0.05", "tree=4/2"])
+def test_a_catch_up_that_no_branching_arm_can_have_is_refused(words):
+    with pytest.raises(ConfigError, match="--catch-up: eager does not go with a draft that branches; leave it out"):
+        verb.run(options("--policy", words, "--catch-up", "eager"))

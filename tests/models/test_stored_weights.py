@@ -51,6 +51,14 @@ def test_older_tensors_are_read_as_they_are():
             lambda stored: stored.update({"join.weight": torch.ones(24, 40).bfloat16()}),
             "is torch.bfloat16 with a scale",
         ),
+        # a training that diverged: every logit would be NaN, and the first id be drafted for ever
+        (
+            lambda stored: stored.update(to_file({"join.weight": torch.full((24, 40), torch.nan)})),
+            "join.weight.scale holds something else than float32 numbers from 0 on; train",
+        ),
+        (lambda stored: stored["join.weight.scale"].mul_(torch.inf), "scale holds something else"),
+        (lambda stored: stored["join.weight.scale"].neg_(), "scale holds something else"),
+        (lambda stored: stored.update({"join.weight.scale": torch.ones(24).int()}), "scale holds something else"),
     ],
 )
 def test_a_matrix_and_a_scale_that_do_not_belong_together_are_refused(spoil, message):
