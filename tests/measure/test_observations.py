@@ -20,15 +20,16 @@ from specdec.decode.assemble import assemble
 from specdec.decode.checked import checked
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
-from specdec.decode.signals import entropy, margin, top_probability
+from specdec.decode.signals import entropy, margin, top_probabilities, top_probability
 from specdec.errors import ModelError
 from specdec.measure.drafted_chains import chains
 from specdec.measure.observations import write_observations
 from specdec.measure.plan import Session, Visit
 from specdec.measure.session import run as measure
+from specdec.measure.spread import spread
 from specdec.models.executor import prefill
 from specdec.prompts.rows import make_prompt, write_rows
-from specdec.records.columns import CHANCES, COUNTS, OBSERVATIONS
+from specdec.records.columns import CHANCES, COUNTS, N_CHANCES, OBSERVATIONS
 from specdec.records.observation_summary import summarise_observations
 
 CONTEXT, NEW_TOKENS, K_MAX = 24, 40, 8
@@ -287,6 +288,31 @@ def test_a_chain_is_what_a_fresh_drafter_would_draft(study, table):
         assert row.entropy == pytest.approx(float(entropy(logits)), abs=1e-4)
         assert row.margin == pytest.approx(float(margin(logits)), abs=1e-5)
         logits = drafter.forward(torch.tensor([row.token]), cache.length, cache)[0]
+
+
+def test_probabilities_are_summed_over_the_ids_that_a_drafter_knows(study):
+    """In its own order, as live: the same terms in another one are other bits, and a threshold lies between them."""
+    drafter = Loaded(study / "models", section()).executor("static", "drafter")
+    known = torch.randperm(drafter.n_vocabulary, generator=torch.Generator().manual_seed(0))[:150]
+    kept = []
+
+    class Narrow:
+        vocabulary = known
+
+        def __getattr__(self, name):
+            return getattr(drafter, name)
+
+        def forward(self, *arguments, last_only=False):
+            kept.append(drafter.forward(*arguments, last_only=last_only)[:, known])
+            return spread(kept[-1], self, drafter.n_vocabulary)
+
+    narrow = Narrow()
+    recorded = [level for c in chains(narrow, random_ids(0), random_ids(1), 4, 10, known) for level in c.chances]
+    live = kept[-len(recorded) :]
+    assert recorded == [top_probabilities(row[0], N_CHANCES).tolist() for row in live]
+    # planted fault: over the whole vocabulary, where the others have no probability
+    wide = [spread(row, narrow, drafter.n_vocabulary)[0] for row in live]
+    assert recorded != [top_probabilities(row, N_CHANCES).tolist() for row in wide]
 
 
 def test_chains_are_rolled_back_between_positions(study):
