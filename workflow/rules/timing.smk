@@ -46,7 +46,7 @@ rule timing_cell:
     resources:
         bench=1,
         gpu=LAYOUT.n_gpus(),
-        mem_mb=8000,
+        mem_mb=12000,
     params:
         code=CODE["timing"]["time_cell"],
         values=settings("timing"),
