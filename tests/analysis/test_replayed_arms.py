@@ -115,6 +115,27 @@ def test_an_arms_own_times_do_not_enter_its_prediction(sweep, table):
     assert after["k1"]["predicted_r"] != before["k1"]["predicted_r"], "it is one of the others' others"
 
 
+def test_an_eager_arm_is_counted_with_its_catch_ups_and_foretold_nothing(sweep, table, chains):
+    """A catch-up is a forward that no cost is known for."""
+    arms = ARMS | {"k3": Arm.model_validate(PARTS["k3"] | {"catch_up": "eager"})}
+    eager = sweep.copy()
+    for index, row in eager[eager["arm"] == "k3"].iterrows():
+        played = replay(chains[row["family"]], parse_policy("k=3"), MAX_NEW)
+        eager.loc[index, "n_catch_up_forwards"] = count(played, catch_up="eager").n_catch_up_forwards
+    found = rows_of(eager, table, arms)["k3"]
+    assert (found["status"], found["counts_equal"], found["predicted_r"]) == ("replayed", True, None)
+    # planted fault: its catch-ups were not counted
+    assert rows_of(sweep, table, arms)["k3"]["counts_equal"] is False
+
+
+def test_an_arm_without_bonus_tokens_is_replayed_without_them(sweep, table):
+    """The sweep's rounds had some."""
+    without = Arm.model_validate(PARTS["k3"] | {"acceptance": {"kind": "greedy", "bonus": False}})
+    found = rows_of(sweep, table, ARMS | {"k3": without})["k3"]
+    assert (found["counts_equal"], found["predicted_r"]) == (False, None)
+    assert found["tokens_per_round"] < rows_of(sweep, table)["k3"]["tokens_per_round"]
+
+
 def test_an_arm_alone_has_counts_and_no_prediction(sweep, table):
     rows = rows_of(sweep[sweep["arm"].isin(["target_only", "k3"])], table)
     assert (rows["k3"]["counts_equal"], rows["k3"]["predicted_r"], rows["k3"]["error"]) == (True, None, None)
