@@ -93,7 +93,7 @@ def test_replayed_counts_equal_a_live_run(rule, most, least, seed, max_new, bonu
     assert played == live(world, rule, siblings, max_new, bonus)
 
 
-@pytest.mark.parametrize("words", ["k=3,siblings=4@0.05", "cost=0.2,k=8,siblings=8@0.02", "siblings=2@0.3,k=1"])
+@pytest.mark.parametrize("words", ["k=3,siblings=4@0.05", "cost=0.2,k=8,siblings=8@0.0234567891", "siblings=2@0.3,k=1"])
 def test_the_words_name_the_policy(words):
     policy = parse_policy(words)
     n_beside = 0

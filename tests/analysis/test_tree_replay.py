@@ -112,6 +112,20 @@ def test_no_tree_is_proposed_beyond_the_known_curve():
     assert max(tree.n_nodes for tree in tree_candidates([chains], FLAT_NODES)) > 6
 
 
+def test_a_chain_is_proposed_with_siblings_only_where_it_has_some():
+    """A drafter that is sure of itself makes none worth a row: such words would name the chain once more."""
+    (chains,) = read_chains(record(World(3), 24))
+    sure = dataclasses.replace(chains, chances=chains.chances * 0)
+    costs = StepCosts(0.1, Curve.of({1: 1.0, 16: 1.05}))
+    proposed = [
+        [c for c in search([one], costs, 24)["trees"]["candidates"] if "siblings" in c["policy"]]
+        for one in (chains, sure)
+    ]
+    assert proposed[1] == []
+    assert proposed[0]
+    assert all(c["n_drafted"] > c["n_draft_forwards"] for c in proposed[0])
+
+
 def test_no_tree_is_proposed_deeper_than_the_chains_were_recorded():
     """Its replay would ask for drafts that nobody wrote down."""
     shallow = read_chains(observations(k_max=2, n_tokens=60))

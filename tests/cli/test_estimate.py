@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,17 @@ def test_models_at_hand_are_calibrated(specdec, smoke, tmp_path):
     assert answer["total_s"]["low"] <= answer["total_s"]["middle"] <= answer["total_s"]["high"]
     assert answer["disk_bytes"]["models"] > 1_000_000
     assert answer["memory_bytes"] > 500 * 2**20
+
+
+def test_processes_that_are_loaded_together_start_as_often_as_fresh_ones(smoke):
+    costs = replace(flat_costs(step_s=0.0), process_s=1.0)
+    kinds = [with_changes(smoke, "timing", process=process) for process in ("fresh", "fresh_loaded", "session")]
+    fresh, loaded, session = (
+        sum(job.span.middle for job in timed_jobs(study, costs) if job.phase == "timing") for study in kinds
+    )
+    n_cells = len(smoke.prompts.contexts) * len(smoke.prompts.held_out)
+    assert (fresh, session) == (n_cells * 2 * len(smoke.timing.arms), n_cells)
+    assert loaded == fresh
 
 
 def test_processes_that_are_loaded_together_need_memory_together(smoke, specdec, tmp_path):
