@@ -14,7 +14,7 @@ from specdec.config.arms import Arm
 
 MAX_NEW = 24
 MODEL = {"kind": "model", "model": "small"}
-COST_AWARE = {"kind": "cost_aware", "k": 4, "draft_cost": 0.13, "row_cost": 0.05, "pace": 1.2, "next_rate": 0.6}
+COST_AWARE = {"kind": "cost_aware", "k": 4, "draft_cost": 0.13, "row_cost": 0.05, "pace": 1.23, "next_rate": 0.6}
 PARTS = {
     "target_only": {"drafter": {"kind": "none"}},
     "k1": {"drafter": MODEL, "controller": {"kind": "fixed", "k": 1}},
@@ -82,7 +82,7 @@ def test_every_arm_is_replayed_with_the_counts_of_its_live_rounds(sweep, table):
     assert set(rows) == set(ARMS) - {"target_only"}
     assert {row["status"] for row in rows.values()} == {"replayed"}
     assert all(row["counts_equal"] and row["n_families"] == 4 for row in rows.values())
-    assert rows["siblings"]["policy"] == f"cost={1.2 * (0.13 + 0.05) / 0.6!r},k=4,siblings=4@0.05"
+    assert rows["siblings"]["policy"] == f"cost={1.23 * (0.13 + 0.05) / 0.6!r},k=4,siblings=4@0.05"
 
 
 @pytest.mark.parametrize("name", COMPARED)
