@@ -38,7 +38,7 @@ def original(tmp_path_factory):
     sweep["prompt_hash"] = sweep["prompt_hash"].str.replace("256-family_0", "prompt-")  # those that were recorded
     sweep.to_csv(results / "sweep" / "runs.csv", index=False)
     timing.to_csv(results / "timing" / "runs.csv", index=False)
-    observations().to_parquet(results / "observations" / "observations.parquet")
+    recorded(seed=0).to_parquet(results / "observations" / "observations.parquet")
     write_json(results / "timing" / "step_costs.json", step_costs())
     run(results)
     return results
@@ -47,6 +47,11 @@ def original(tmp_path_factory):
 @pytest.fixture
 def results(original, tmp_path):
     return shutil.copytree(original, tmp_path / "results")
+
+
+def recorded(seed):
+    """Chains along texts as long as those of the sweep."""
+    return observations(n_tokens=61, seed=seed)
 
 
 def run(results, **settings):
@@ -114,7 +119,7 @@ def test_what_was_replayed_is_claimed_and_audited(results):
     claims = read_json(results / "analysis/claims.json")["claims"]
     assert claims["sweep.256.draft_k4.replayed.counts_equal"]["value"] is False  # simulated rounds follow no chain
     path = results / "observations/observations.parquet"
-    observations(seed=1).to_parquet(path)
+    recorded(seed=1).to_parquet(path)
     assert any("draft_k4.replayed.tokens_per_round" in fault for fault in audit(results))
 
 
