@@ -27,6 +27,12 @@ PRELOADED = ("torch", "specdec.measure.session")
 WAITS = "waits"
 """What a process says that waits for its turn."""
 
+NO_MEMORY = {
+    False: "not enough free memory for a measuring process; close other programs or use smaller models",
+    True: "not enough free memory for all measuring processes at once; close other programs or use process: fresh",
+}
+"""By whether processes take turns."""
+
 LIMIT_S = 4 * 3600.0
 """After this a process is taken for hung: hours, because a long context on a slow CPU is no fault."""
 
@@ -79,12 +85,12 @@ def in_turns(work: str, arguments: Sequence[Any], *, what: Sequence[str], limit_
         processes: list[_Process] = []
         for argument, name in zip(arguments, what, strict=True):
             process = _start(running, work, argument, name, limit_s, in_turns=True)
-            process.until_it_waits()
+            process.until_it_waits(processes)
             processes.append(process)
         while waiting := [process for process in processes if not process.done]:
             for process in waiting:
                 process.go_on()
-                process.until_it_waits()
+                process.until_it_waits(processes)
         return [process.value for process in processes]
 
 
@@ -106,12 +112,16 @@ class _Process:
         except OSError:
             self._died()
 
-    def until_it_waits(self) -> None:
-        """Wait until it waits for its turn or is done; raise what it raised."""
-        if not wait([self.pipe, self.process.sentinel], timeout=self.limit_s):
+    def until_it_waits(self, others: Sequence["_Process"] = ()) -> None:
+        """Wait until it waits for its turn or is done; raise what it raised, or that one of ``others`` died waiting."""
+        still = {other.process.sentinel: other for other in others if other is not self and not other.done}
+        ready = wait([self.pipe, self.process.sentinel, *still], timeout=self.limit_s)
+        if not ready:
             raise MachineError(
                 f"{self.what}: still not done after {self.limit_s:.0f} s; stop what else runs here and try again"
             )
+        for died in filter(None, (still.get(one) for one in ready if isinstance(one, int))):
+            died._died()
         try:
             kind, value = self.pipe.recv()
         except (EOFError, OSError):
@@ -185,10 +195,24 @@ def _child(pipe: Connection, work: str, argument: Any, in_turns: bool) -> None:
         return  # the parent was interrupted too, and says so
     except SpecdecError as error:
         pipe.send(("mistake", (type(error).__name__, str(error))))
-    except BaseException:
-        pipe.send(("bug", traceback.format_exc()))
+    except BaseException as error:
+        if _lacks_memory(error):
+            pipe.send(
+                ("mistake", (MachineError.__name__, f"{NO_MEMORY[in_turns]} ({str(error).partition(chr(10))[0]})"))
+            )
+        else:
+            pipe.send(("bug", traceback.format_exc()))
     else:
         pipe.send(("done", value))
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """torch has a class of its own for devices and none for the host."""
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "can't allocate memory" in str(error)
+    )
 
 
 def _end_with_parent() -> None:

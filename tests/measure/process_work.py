@@ -67,6 +67,22 @@ def die_in_its_turn(argument, say, turn):
     turn()
 
 
+def kill_the_first(argument, say, turn):
+    """The second process, while it loads, kills the first, which waits; a third would tell by its file that it ran."""
+    name, path = argument
+    path.with_name(name).write_text(str(os.getpid()))
+    if name == "second":
+        os.kill(int(path.with_name("first").read_text()), signal.SIGKILL)
+        signal.pause()
+    turn()
+
+
+def need_memory(argument, say, turn=None):
+    import torch
+
+    torch.empty(2**60)
+
+
 def die_when_called_again(argument, say, turn):
     turn()
     os.kill(os.getpid(), signal.SIGKILL)

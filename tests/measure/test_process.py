@@ -74,6 +74,22 @@ def test_a_process_that_dies_in_its_turn_is_named_and_takes_the_others_along(tmp
     assert not any(psutil.pid_exists(int((tmp_path / name).read_text())) for name in names)
 
 
+def test_a_process_that_is_killed_while_it_waits_is_seen_at_once(tmp_path):
+    """The one whose turn it is would go on for ever."""
+    names = ("first", "second", "third")
+    with pytest.raises(MachineError, match=r"^first: the measuring process was killed"):
+        in_turns("process_work:kill_the_first", [(name, tmp_path / "said") for name in names], what=names)
+    assert not (tmp_path / "third").exists()
+    assert not psutil.pid_exists(int((tmp_path / "second").read_text()))
+
+
+def test_memory_that_is_not_there_is_a_sentence_with_a_remedy():
+    with pytest.raises(MachineError, match=r"^not enough free memory for a measuring process; .*smaller models"):
+        in_fresh_process("process_work:need_memory", None, what="cell")
+    with pytest.raises(MachineError, match=r"^not enough free memory for all measuring .* use process: fresh \("):
+        in_turns("process_work:need_memory", [None], what=["cell"])
+
+
 def test_a_process_past_its_limit_is_killed(monkeypatch, tmp_path):
     """The wait for an answer ends without one as soon as the process runs; then it must be gone."""
     pid_file = tmp_path / "pid"
