@@ -121,7 +121,8 @@ def require_shapes(
                 f"{expected.get(name)}; train it again (`specdec train-drafter`)"
             )
     ids: torch.Tensor = torch.unique(vocabulary)
-    if vocabulary.ndim != 1 or not 0 < len(ids) == len(vocabulary) or not 0 <= int(ids[0]) <= int(ids[-1]) < n_rows:
+    whole = vocabulary.ndim == 1 and not vocabulary.is_floating_point()
+    if not whole or not 0 < len(ids) == len(vocabulary) or not 0 <= int(ids[0]) <= int(ids[-1]) < n_rows:
         raise ModelError(
             f"{origin}: {VOCABULARY} is no list of different ids below {n_rows}; train the {CALLED[form]} again"
         )

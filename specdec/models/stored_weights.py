@@ -39,7 +39,7 @@ def from_file(stored: Mapping[str, torch.Tensor], origin: str) -> dict[str, Matr
     Raises
     ------
     ModelError
-        If a matrix and its scale do not belong together, or a scale is none.
+        If a matrix and its scale do not belong together, a scale is none, or a weight is no finite number.
     """
     weights: dict[str, Matrix] = {}
     for name, tensor in stored.items():
@@ -55,6 +55,10 @@ def from_file(stored: Mapping[str, torch.Tensor], origin: str) -> dict[str, Matr
             raise ModelError(
                 f"{origin}: {name + SCALE} holds something else than float32 numbers from 0 on; train it again "
                 "(`specdec train-drafter`)"
+            )
+        if scales is None and not (tensor.is_floating_point() and bool(tensor.isfinite().all())):
+            raise ModelError(
+                f"{origin}: {name} holds something else than finite numbers; train it again (`specdec train-drafter`)"
             )
         weights[name] = tensor if scales is None else Int8Rows(tensor, scales)
     return weights

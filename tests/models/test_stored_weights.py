@@ -59,6 +59,15 @@ def test_older_tensors_are_read_as_they_are():
         (lambda stored: stored["join.weight.scale"].mul_(torch.inf), "scale holds something else"),
         (lambda stored: stored["join.weight.scale"].neg_(), "scale holds something else"),
         (lambda stored: stored.update({"join.weight.scale": torch.ones(24).int()}), "scale holds something else"),
+        # taken for those of an older head
+        (
+            lambda stored: stored.update({"layer.bias": torch.ones(24).int()}),
+            "layer.bias holds something else than finite",
+        ),
+        (
+            lambda stored: stored["layer.norm.weight"].fill_(torch.nan),
+            "layer.norm.weight holds something else than finite",
+        ),
     ],
 )
 def test_a_matrix_and_a_scale_that_do_not_belong_together_are_refused(spoil, message):
