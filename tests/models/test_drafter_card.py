@@ -35,5 +35,5 @@ def test_a_vocabulary_that_is_no_such_list_is_refused(vocabulary):
 
 @pytest.mark.parametrize("tensors", [{}, {"join.weight": torch.zeros(8, 4)}, {"join": torch.zeros(4, 8)}])
 def test_tensors_of_another_target_are_refused(tensors):
-    with pytest.raises(ModelError, match="a folder: join.* has shape .* where a head of this target has"):
+    with pytest.raises(ModelError, match=r"a folder: join.* has shape .* where a head of this target has"):
         require(tensors, torch.tensor([3]))
