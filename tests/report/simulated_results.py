@@ -73,7 +73,7 @@ def write_results(results: Path, *, planted: bool = False, n_families: int = 12)
         seed=4,
     )
     sweep["prompt_hash"] = sweep["prompt_hash"].str.replace("256-family_0", "prompt-")  # those that were recorded
-    chains = simulation.observations(n_prompts=6, n_tokens=40)
+    chains = simulation.observations(n_prompts=6, n_tokens=61)
     timing["started_at"] = _one_after_another(timing)
     if planted:
         timing["family"] = timing["family"].replace("family_01", f"family_01{PLANTED}")
