@@ -104,31 +104,37 @@ def live(world, name, max_new, bonus=True):
             signals = argparse.Namespace(confidence=confidence, entropy=entropy, margin=margin)
             if not policy.goes_on(len(draft), signals):
                 break
-        accepted, own = 0, None
+        accepted = 0
         while accepted < len(draft) and draft[accepted] == world.target((*text, *draft[:accepted])):
             accepted += 1
-        if accepted < len(draft) or not draft or bonus:
-            own = world.target((*text, *draft[:accepted]))
-        outcome = draft[:accepted] + ([] if own is None else [own])
-        kept = outcome[: outcome.index(EOS) + 1] if EOS in outcome else outcome
-        n_accepted = min(accepted, len(kept))
-        n_own = len(kept) - n_accepted
-        text += kept
-        policy.observe(len(draft), n_accepted)
-        c += Counts(
-            n_rounds=1,
-            n_drafted=len(draft),
-            n_reached=n_accepted if len(kept) < len(outcome) else min(accepted + 1, len(draft)),
-            n_accepted=n_accepted,
-            n_recovered=n_own if accepted < len(draft) else 0,
-            n_bonus=n_own if 0 < len(draft) == accepted else 0,
-            n_plain=n_own if not draft else 0,
-            n_draft_forwards=len(draft),
-            n_verify_forwards=1,
-            n_verify_rows=len(draft) + 1,
-            n_emitted=len(kept),
-        )
+        mine = settle(world, text, draft[:accepted], len(draft), len(draft), bonus)
+        policy.observe(len(draft), mine.n_accepted)
+        c += mine
     return c
+
+
+def settle(world, text, taken, n_levels, n_drafted, bonus):
+    """End a round in which the target took ``taken`` of ``n_levels`` levels: its tokens join ``text``; its counts."""
+    accepted = len(taken)
+    own = [world.target((*text, *taken))] if accepted < n_levels or not n_levels or bonus else []
+    outcome = [*taken, *own]
+    kept = outcome[: outcome.index(EOS) + 1] if EOS in outcome else outcome
+    n_accepted = min(accepted, len(kept))
+    n_own = len(kept) - n_accepted
+    text += kept
+    return Counts(
+        n_rounds=1,
+        n_drafted=n_drafted,
+        n_reached=n_accepted if len(kept) < len(outcome) else min(accepted + 1, n_levels),
+        n_accepted=n_accepted,
+        n_recovered=n_own if accepted < n_levels else 0,
+        n_bonus=n_own if 0 < n_levels == accepted else 0,
+        n_plain=0 if n_levels else n_own,
+        n_draft_forwards=n_levels,
+        n_verify_forwards=1,
+        n_verify_rows=n_drafted + 1,
+        n_emitted=len(kept),
+    )
 
 
 @pytest.mark.parametrize("name", POLICIES)

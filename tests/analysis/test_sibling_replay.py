@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_replay import EOS, World, generate, options, record, verb
+from test_replay import EOS, World, generate, options, record, settle, verb
 
 from specdec.analysis.branching import WithSiblings
 from specdec.analysis.chains import read_chains
@@ -45,26 +45,9 @@ def live(world, chain, siblings, max_new, bonus=True):
             taken.append(token)
             if token != level[0]:
                 break  # nothing was drafted behind a sibling
-        n_drafted, n_levels, accepted = sum(map(len, levels)), len(levels), len(taken)
-        outcome = [*taken, world.target((*text, *taken))] if bonus or accepted < n_levels or not levels else taken
-        kept = outcome[: outcome.index(EOS) + 1] if EOS in outcome else outcome
-        n_accepted = min(accepted, len(kept))
-        n_own = len(kept) - n_accepted
-        text += kept
-        chain.observe(n_levels, n_accepted)
-        c += Counts(
-            n_rounds=1,
-            n_drafted=n_drafted,
-            n_reached=n_accepted if len(kept) < len(outcome) else min(accepted + 1, n_levels),
-            n_accepted=n_accepted,
-            n_recovered=n_own if accepted < n_levels else 0,
-            n_bonus=n_own if 0 < n_levels == accepted else 0,
-            n_plain=0 if levels else n_own,
-            n_draft_forwards=n_levels,
-            n_verify_forwards=1,
-            n_verify_rows=n_drafted + 1,
-            n_emitted=len(kept),
-        )
+        mine = settle(world, text, taken, len(levels), sum(map(len, levels)), bonus)
+        chain.observe(len(levels), mine.n_accepted)
+        c += mine
     return c
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from simulated_runs import observations
-from test_replay import EOS, World, generate, options, record, verb
+from test_replay import EOS, World, generate, options, record, settle, verb
 
 from specdec.analysis.branching import Branching
 from specdec.analysis.chains import read_chains
@@ -38,26 +38,7 @@ def live(world, tree, max_new, bonus=True):
         depth, path = len(levels) - 1, ()
         while len(path) < depth and (*path, world.target((*text, *path))) in levels[len(path) + 1]:
             path = (*path, world.target((*text, *path)))
-        accepted = len(path)
-        outcome = [*path, world.target((*text, *path))] if bonus or accepted < depth or not depth else list(path)
-        kept = outcome[: outcome.index(EOS) + 1] if EOS in outcome else outcome
-        n_accepted = min(accepted, len(kept))
-        n_own = len(kept) - n_accepted
-        n_nodes = sum(map(len, levels[1:]))
-        text += kept
-        c += Counts(
-            n_rounds=1,
-            n_drafted=n_nodes,
-            n_reached=n_accepted if len(kept) < len(outcome) else min(accepted + 1, depth),
-            n_accepted=n_accepted,
-            n_recovered=n_own if accepted < depth else 0,
-            n_bonus=n_own if 0 < depth == accepted else 0,
-            n_plain=0 if depth else n_own,
-            n_draft_forwards=depth,
-            n_verify_forwards=1,
-            n_verify_rows=n_nodes + 1,
-            n_emitted=len(kept),
-        )
+        c += settle(world, text, path, depth, sum(map(len, levels[1:])), bonus)
     return c
 
 
