@@ -9,7 +9,16 @@ from typing import Any
 
 from specdec.analysis.policy_words import siblings_words
 from specdec.config.arms import Arm
-from specdec.config.control import AutoOff, Confidence, CostAware, Entropy, FixedK, Heuristic, Margin
+from specdec.config.control import (
+    AutoOff,
+    Confidence,
+    CostAware,
+    Entropy,
+    FixedK,
+    Heuristic,
+    Margin,
+    least_survival,
+)
 from specdec.config.drafting import ModelDrafter
 
 
@@ -54,8 +63,7 @@ def policy_of(arm: Arm) -> str:
         case Heuristic(k=start, k_max=k):
             chain = f"heuristic={start},k={k}"
         case CostAware(k=k, pace=pace, draft_cost=draft, row_cost=row, next_rate=rate):
-            # the same operations in the same order as the controller's
-            chain = f"cost={pace * (draft + row) / rate!r},k={k}"
+            chain = f"cost={least_survival(draft, row, pace, rate)!r},k={k}"
         case _:
             raise ValueError(f"no words for controller {arm.controller}")
     return chain if arm.siblings is None else f"{chain},{siblings_words(arm.siblings)}"

@@ -96,6 +96,11 @@ class Comparison:
         return [float(np.log(family.r)) for family in self.valid if family.r is not None]
 
     @property
+    def ratios(self) -> dict[str, float]:
+        """R by family, of all families that have one."""
+        return {family.cell.family: family.r for family in self.families if family.r is not None}
+
+    @property
     def n_drafted(self) -> float:
         """Draft tokens of all measured repeats; 0 for target-only arms."""
         return sum(total(family.cell.arm_rows, "n_drafted") for family in self.families)

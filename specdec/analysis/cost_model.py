@@ -16,7 +16,7 @@ from specdec.analysis.cells import headline, probed
 from specdec.analysis.comparison import Comparison
 from specdec.analysis.estimands import acceptance_rate, geometric_mean, tokens_per_round
 from specdec.analysis.step_costs import StepTimes
-from specdec.analysis.unit_costs import COUNTS, PARTS, Work, fit, left_out_predictions, target_steps, works
+from specdec.analysis.unit_costs import COUNTS, PARTS, Work, fit, left_out_predictions, levelled, target_steps, works
 
 K_MAX = 16
 
@@ -83,9 +83,8 @@ def cost_entry(comparison: Comparison, runs: pd.DataFrame, steps: StepTimes | No
 
 
 def _validation(comparison: Comparison, found: Sequence[Work]) -> dict[str, Any]:
-    measured = {family.cell.family: family.r for family in comparison.families if family.r is not None}
-    levelled = [work.at_ratio(measured[work.family]) for work in found if work.family in measured]
-    predicted = left_out_predictions(levelled)
+    measured = comparison.ratios
+    predicted = left_out_predictions(levelled(found, measured))
     both = sorted(predicted)
     errors = [abs(predicted[name] / measured[name] - 1) for name in both]
     gm = geometric_mean([predicted[name] for name in both]) if both else None

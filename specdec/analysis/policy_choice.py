@@ -11,8 +11,8 @@ import pandas as pd
 from specdec.analysis.cells import headline, probed
 from specdec.analysis.chains import read_chains
 from specdec.analysis.policy_search import FLAT_NODES, search
-from specdec.analysis.round_model import Curve, StepCosts
-from specdec.analysis.unit_costs import fit, target_steps, works
+from specdec.analysis.round_model import StepCosts
+from specdec.analysis.unit_costs import step_costs, target_steps, works
 
 
 def choose_policies(observations: pd.DataFrame, sweep: pd.DataFrame, arms: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -46,9 +46,4 @@ def sweep_costs(sweep: pd.DataFrame, k_max: int) -> StepCosts | None:
     baselines = headline(sweep[sweep["arm"].isin(set(drafting["baseline"]))])
     steps = target_steps(baselines)
     found = [work for _, mine in drafting.groupby("arm", sort=True) for work in works(mine, steps)]
-    if not found:
-        return None
-    unit = fit(found)
-    blocks = {float(q): unit.verify + unit.verify_row * q for q in (2, max(k_max, FLAT_NODES) + 1)}
-    # a plain round is a target-only step, and that is the unit: the fit need not be asked
-    return StepCosts(unit.draft, Curve.of({1.0: max(1 - unit.host, 0.0)} | blocks), unit.host)
+    return step_costs(found, max(k_max, FLAT_NODES) + 1)

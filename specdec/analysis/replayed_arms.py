@@ -17,9 +17,9 @@ from specdec.analysis.comparison import Comparison
 from specdec.analysis.estimands import geometric_mean, tokens_per_round
 from specdec.analysis.policy_search import round_cost
 from specdec.analysis.policy_words import parse_policy
-from specdec.analysis.round_model import Curve, StepCosts
+from specdec.analysis.round_model import StepCosts
 from specdec.analysis.rounds import Counts, ReplayedRound, count, replay
-from specdec.analysis.unit_costs import Work, fit, target_steps, works
+from specdec.analysis.unit_costs import Work, levelled, step_costs, target_steps, works
 from specdec.config.tree import MOST_NODES
 from specdec.errors import RecordError
 
@@ -63,19 +63,9 @@ def replayed_arms(
     rows = []
     for c in shown:
         others = [work for (at, arm), mine in found.items() if at == c.context and arm != c.arm for work in mine]
-        plays = Plays(arms[c.arm], prompts, step_costs(others))
+        plays = Plays(arms[c.arm], prompts, step_costs(others, MOST_NODES + 1))
         rows.append(_row(c, plays) | {"step_predicted_r": steps.get((c.context, c.arm))})
     return {"drafter": words.get("drafter"), "rows": rows}
-
-
-def step_costs(training: Sequence[Work]) -> StepCosts | None:
-    """Costs in target steps, from probed repeats of some arms; None without any."""
-    if not training:
-        return None
-    unit = fit(training)
-    blocks = {float(q): unit.verify + unit.verify_row * q for q in (2, MOST_NODES + 1)}
-    # a plain round is a target-only step, and that is the unit
-    return StepCosts(unit.draft, Curve.of({1.0: max(1 - unit.host, 0.0)} | blocks), unit.host)
 
 
 @dataclass(frozen=True)
@@ -159,12 +149,10 @@ def _require_whole(chains: Chains, rows: pd.DataFrame) -> None:
 
 
 def _works(comparison: Comparison, sweep: pd.DataFrame) -> list[Work]:
-    """The arm's probed repeats by family, at the level of its R (see ``Work.at_ratio``)."""
+    """The arm's probed repeats by family, at the level of its R."""
     here = sweep[sweep["context"] == comparison.context]
     steps = target_steps(headline(here[here["arm"] == comparison.baseline]))
-    measured = {family.cell.family: family.r for family in comparison.families}
-    found = works(probed(here[here["arm"] == comparison.arm]), steps)
-    return [work.at_ratio(r) for work in found if (r := measured.get(work.family)) is not None]
+    return levelled(works(probed(here[here["arm"] == comparison.arm]), steps), comparison.ratios)
 
 
 def _by_hash(observations: pd.DataFrame) -> dict[str, Chains]:

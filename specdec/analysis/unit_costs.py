@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import optimize
 
 from specdec.analysis.cells import column, total
+from specdec.analysis.round_model import Curve, StepCosts
 
 PARTS = ("draft", "verify", "judge", "settle")
 
@@ -120,6 +121,21 @@ def fit(training: Sequence[Work]) -> UnitCosts:
         verify_row=float(coefficients[1]),
         host=rest / n_rounds,
     )
+
+
+def step_costs(found: Sequence[Work], most_rows: int) -> StepCosts | None:
+    """Costs of a round in target steps, verification as a line up to ``most_rows``; None without any work."""
+    if not found:
+        return None
+    unit = fit(found)
+    blocks = {float(q): unit.verify + unit.verify_row * q for q in (2, most_rows)}
+    # a plain round is a target-only step, and that is the unit: the fit need not be asked
+    return StepCosts(unit.draft, Curve.of({1.0: max(1 - unit.host, 0.0)} | blocks), unit.host)
+
+
+def levelled(found: Sequence[Work], ratios: Mapping[str, float]) -> list[Work]:
+    """The work of families with a ratio, each at the level of its own (see ``Work.at_ratio``)."""
+    return [work.at_ratio(ratios[work.family]) for work in found if work.family in ratios]
 
 
 def left_out_predictions(found: Sequence[Work]) -> dict[str, float]:

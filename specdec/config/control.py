@@ -72,6 +72,11 @@ class CostAware(Section):
     next_rate: float = Field(default=1.0, gt=0, le=1)
 
 
+def least_survival(draft_cost: float, row_cost: float, pace: float, next_rate: float) -> float:
+    """The chance of a whole chain above which `CostAware` goes on; one expression, as replays compare the same bits."""
+    return pace * (draft_cost + row_cost) / next_rate
+
+
 Simple = Annotated[FixedK | Confidence | Entropy | Margin | Heuristic | CostAware, Field(discriminator="kind")]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import torch
 
+from specdec.config.control import least_survival
 from specdec.decode.committed import Committed
 from specdec.decode.parts import Round, Signal
 from specdec.decode.signals import entropy, margin, top_probability
@@ -107,7 +108,7 @@ class CostAware(FixedK):
         self, k: int, draft_cost: float, row_cost: float, door: Door, pace: float = 1.0, next_rate: float = 1.0
     ) -> None:
         super().__init__(k)
-        self._least = pace * (draft_cost + row_cost) / next_rate
+        self._least = least_survival(draft_cost, row_cost, pace, next_rate)
         self._door = door
         self._survival = 1.0
 

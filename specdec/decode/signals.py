@@ -8,9 +8,10 @@ def top_probability(logits: torch.Tensor) -> torch.Tensor:
     return torch.softmax(logits.float(), dim=0).amax()
 
 
-def top_probabilities(logits: torch.Tensor, n: int) -> torch.Tensor:
-    """Softmax probabilities of the ``n`` largest logits (of all, if there are fewer), largest first: ``[n]``."""
-    return torch.softmax(logits.float(), dim=-1).topk(min(n, logits.shape[-1])).values
+def top_choices(logits: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The ``n`` largest logits (all, if fewer), largest first: softmax probabilities ``[n]``, columns int64 ``[n]``."""
+    values, columns = torch.softmax(logits.float(), dim=-1).topk(min(n, logits.shape[-1]))
+    return values, columns
 
 
 def entropy(logits: torch.Tensor) -> torch.Tensor:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from specdec.decode.signals import entropy, margin, top_probabilities
+from specdec.decode.signals import entropy, margin, top_choices
 from specdec.models.executor import Executor, prefill
 from specdec.records.columns import N_CHANCES
 
@@ -51,7 +51,7 @@ def chains(
             rank = rank_of(logits, ids[min(committed + depth, len(ids) - 1)])
             known = logits if own is None else logits[own]
             rest = torch.stack([entropy(known), margin(known), rank.float()])
-            signals.append(torch.cat([top_probabilities(known, N_CHANCES), rest]))
+            signals.append(torch.cat([top_choices(known, N_CHANCES)[0], rest]))
         cache.rollback(committed + 1)
         *chances, entropies, margins, ranks = torch.stack(signals).T.tolist()
         likely = [list(level) for level in zip(*chances, strict=True)]

@@ -20,7 +20,7 @@ from specdec.decode.assemble import assemble
 from specdec.decode.checked import checked
 from specdec.decode.loaded import Loaded
 from specdec.decode.loop import decode
-from specdec.decode.signals import entropy, margin, top_probabilities, top_probability
+from specdec.decode.signals import entropy, margin, top_choices, top_probability
 from specdec.errors import ModelError
 from specdec.measure.drafted_chains import chains
 from specdec.measure.observations import write_observations
@@ -309,10 +309,10 @@ def test_probabilities_are_summed_over_the_ids_that_a_drafter_knows(study):
     narrow = Narrow()
     recorded = [level for c in chains(narrow, random_ids(0), random_ids(1), 4, 10, known) for level in c.chances]
     live = kept[-len(recorded) :]
-    assert recorded == [top_probabilities(row[0], N_CHANCES).tolist() for row in live]
+    assert recorded == [top_choices(row[0], N_CHANCES)[0].tolist() for row in live]
     # planted fault: over the whole vocabulary, where the others have no probability
     wide = [spread(row, narrow, drafter.n_vocabulary)[0] for row in live]
-    assert recorded != [top_probabilities(row, N_CHANCES).tolist() for row in wide]
+    assert recorded != [top_choices(row, N_CHANCES)[0].tolist() for row in wide]
 
 
 def test_chains_are_rolled_back_between_positions(study):

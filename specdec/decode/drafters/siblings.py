@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 
 from specdec.config.tree import Siblings
+from specdec.decode.signals import top_choices
 from specdec.models.door import Door
 
 
@@ -40,9 +41,9 @@ class WithSiblings:
 
     def __call__(self, logits: torch.Tensor, depth: int) -> torch.Tensor:
         """See the protocol; levels of a chain are asked for in order."""
-        likely = torch.softmax(logits.float(), dim=-1).topk(min(self._most, logits.shape[-1]))
+        chances, columns = top_choices(logits, self._most)
         path = 1.0 if depth == 1 else self._path
-        first, *others = self._door.read_floats(likely.values)
+        first, *others = self._door.read_floats(chances)
         self._path = path * first
         n_worth = sum(path * chance > self._least for chance in others)
-        return likely.indices[: 1 + n_worth]
+        return columns[: 1 + n_worth]
